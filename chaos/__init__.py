@@ -1,0 +1,1 @@
+"""Clusters that can be hurt, and what is measured on them."""

@@ -1,0 +1,156 @@
+"""Guarded writes: every write of a leader carries the proof that its term lasts, and etcd checks it.
+
+The guard compares the term key's mod revision (the fencing token) and its bytes in the very transaction that writes.
+The mod revision is what a successor changes; the bytes survive an etcd restored from a snapshot, whose revisions go
+back, and a missing term key, which equals no value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lockd.errors import Fenced
+from lockd.ports import Compare, Delete, Field, Get, GetReply, KeyValue, Put, Txn, TxnReply
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lockd.ports import Op
+
+
+class Token(int):
+    """A fencing token: the revision of the acquiring transaction, never 0 (an absent key's revision)."""
+
+    def __new__(cls, revision: int) -> Token:
+        if revision <= 0:
+            raise ValueError(f"a fencing token is a revision above 0, not {revision}")
+        return super().__new__(cls, revision)
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One term, as its writes name it.
+
+    Attributes:
+        key: The term key.
+        token: Its mod revision.
+        value: Its bytes, as this term's acquire wrote them.
+    """
+
+    key: str
+    token: Token
+    value: bytes
+
+    def compares(self) -> tuple[Compare, Compare]:
+        return Compare(self.key, Field.MOD, self.token), Compare(self.key, Field.VALUE, self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectWrite:
+    """One object of a guarded write: put `value`, or delete it (None), if it is at `mod_revision` (0: absent).
+
+    Attributes:
+        lease: An etcd lease id to put it with; 0 for none.
+        riders: Puts made with it and only with it, such as the event that tells who deleted it.
+    """
+
+    key: str
+    mod_revision: int
+    value: bytes | None
+    lease: int = 0
+    riders: tuple[Put, ...] = ()
+
+    def branch(self) -> tuple[Op, ...]:
+        change: Op = Delete(self.key) if self.value is None else Put(self.key, self.value, self.lease)
+        return (change, *self.riders)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """What became of one group of a guarded write.
+
+    Attributes:
+        applied: This copy of the transaction wrote the group.
+        objects: When it did not: each object as it stands (None: absent), in the group's order. An earlier copy may
+            have written it all the same; that shows in the object (for a bind: its uid and node).
+    """
+
+    applied: bool
+    objects: tuple[KeyValue | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedReply:
+    """The answer to a guarded write.
+
+    Attributes:
+        fenced: The term is over: no copy of this transaction can be applied any more.
+        revision: The header's; a cache that has reached it has seen all that this transaction did.
+        results: One for each group, in order.
+    """
+
+    fenced: bool
+    revision: int
+    results: tuple[WriteResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedWrite:
+    """Groups of object writes under one guard: each group is all or nothing, and stands or falls alone.
+
+    A group is one object, or a gang. A nested else reads the group's objects, since a copy sent again would
+    otherwise answer nothing that settles the first one.
+    """
+
+    guard: Guard
+    groups: tuple[tuple[ObjectWrite, ...], ...]
+
+    @classmethod
+    def of(cls, guard: Guard, writes: Sequence[ObjectWrite]) -> GuardedWrite:
+        """Each write a group of its own."""
+        return cls(guard, tuple((write,) for write in writes))
+
+    def txn(self) -> Txn:
+        """The transaction: identical each time, so that it can be sent again."""
+        return Txn(
+            compares=self.guard.compares(),
+            then=tuple(_nested(group) for group in self.groups),
+            otherwise=(Get(self.guard.key), *(Get(write.key) for group in self.groups for write in group)),
+        )
+
+    def judge(self, reply: TxnReply) -> GuardedReply:
+        """Read an applied reply to any copy of this transaction."""
+        if reply.succeeded:
+            return GuardedReply(fenced=False, revision=reply.revision, results=tuple(map(_inner, reply.replies)))
+        found = iter(reply.replies[1:])
+        results = tuple(
+            WriteResult(applied=False, objects=tuple(_found(next(found)) for _ in group)) for group in self.groups
+        )
+        return GuardedReply(fenced=True, revision=reply.revision, results=results)
+
+    def refuse(self) -> Fenced:
+        """The error for a reply that is fenced."""
+        return Fenced("a newer term began: the guarded write was refused", token=self.guard.token)
+
+
+def _nested(group: tuple[ObjectWrite, ...]) -> Txn:
+    return Txn(
+        compares=tuple(Compare(write.key, Field.MOD, write.mod_revision) for write in group),
+        then=tuple(op for write in group for op in write.branch()),
+        otherwise=tuple(Get(write.key) for write in group),
+    )
+
+
+def _inner(reply: object) -> WriteResult:
+    if not isinstance(reply, TxnReply):
+        raise TypeError(f"a nested reply is a TxnReply, not {type(reply).__name__}")
+    if reply.succeeded:
+        return WriteResult(applied=True)
+    return WriteResult(applied=False, objects=tuple(map(_found, reply.replies)))
+
+
+def _found(reply: object) -> KeyValue | None:
+    if not isinstance(reply, GetReply):
+        raise TypeError(f"an else branch answers with GetReply, not {type(reply).__name__}")
+    return reply.kv

@@ -1,0 +1,1 @@
+"""A scheduler replica: it stands by with warm caches, and schedules pods onto nodes while it leads."""
