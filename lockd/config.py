@@ -84,13 +84,17 @@ class ElectionConfig:
                 ),
                 (
                     self.renew_deadline > JITTER_FACTOR * self.retry_period,
-                    f"renew deadline ({self.renew_deadline:g}s) must exceed {JITTER_FACTOR} x retry period "
-                    f"({self.retry_period:g}s)",
+                    (
+                        f"renew deadline ({self.renew_deadline:g}s) must exceed {JITTER_FACTOR} x retry period "
+                        f"({self.retry_period:g}s)"
+                    ),
                 ),
                 (
                     self.renew_deadline + self.exit_seconds < self.lease_duration,
-                    f"renew deadline ({self.renew_deadline:g}s) + exit bound ({self.exit_seconds:g}s) must stay below "
-                    f"lease duration ({self.lease_duration:g}s)",
+                    (
+                        f"renew deadline ({self.renew_deadline:g}s) + exit bound ({self.exit_seconds:g}s) must stay below "
+                        f"lease duration ({self.lease_duration:g}s)"
+                    ),
                 ),
             )
             problems.extend(text for holds, text in rules if not holds)

@@ -8,7 +8,7 @@ back, and a missing term key, which equals no value.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from lockd.errors import Fenced
 from lockd.ports import Compare, Delete, Field, Get, GetReply, KeyValue, Put, Txn, TxnReply
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Token(int):
     """A fencing token: the revision of the acquiring transaction, never 0 (an absent key's revision)."""
 
-    def __new__(cls, revision: int) -> Token:
+    def __new__(cls, revision: int) -> Self:
         if revision <= 0:
             raise ValueError(f"a fencing token is a revision above 0, not {revision}")
         return super().__new__(cls, revision)
