@@ -92,8 +92,8 @@ class ElectionConfig:
                 (
                     self.renew_deadline + self.exit_seconds < self.lease_duration,
                     (
-                        f"renew deadline ({self.renew_deadline:g}s) + exit bound ({self.exit_seconds:g}s) must stay below "
-                        f"lease duration ({self.lease_duration:g}s)"
+                        f"renew deadline ({self.renew_deadline:g}s) + exit bound ({self.exit_seconds:g}s) "
+                        f"must stay below lease duration ({self.lease_duration:g}s)"
                     ),
                 ),
             )
