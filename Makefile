@@ -1,0 +1,59 @@
+# Each target does the set-up it needs by itself; nothing needs root. `make help` lists them.
+SHELL := /bin/sh
+.SHELLFLAGS := -euc
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.set-up
+PYTEST := $(BIN)/python -m pytest -q
+
+.PHONY: help setup demo test verify gen lock mutants bench chaos clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
+
+setup: $(STAMP) ## make .venv with all that is needed, an etcd too
+
+$(STAMP): requirements.lock pyproject.toml tools/setup.py
+	@command -v $(PYTHON) >/dev/null || { echo "setup: no $(PYTHON) found: install Python 3.11 or newer, or make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) tools/setup.py
+
+demo: $(STAMP) ## show two fenced hand-offs on a real etcd
+	@$(BIN)/chaosctl demo
+
+test: $(STAMP) ## run the tests: unit tests on all cores, then the others; slow ones belong to `make chaos`
+	$(PYTEST) -n auto -m "not slow" tests/unit
+	$(PYTEST) -m "not slow" --ignore=tests/unit tests
+
+verify: $(STAMP) ## check format, lint, types, imports, dependencies, spelling, generated code, lock file
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/mypy --strict tools tests/mutants
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/deptry .
+	$(BIN)/codespell
+	$(BIN)/python tools/gen.py --check
+	$(BIN)/python tools/lock.py --check
+
+gen: $(STAMP) ## generate lockd/v1 and replica/v1 from proto/
+	$(BIN)/python tools/gen.py
+
+lock: $(STAMP) ## pin what pyproject.toml asks for in requirements.lock
+	$(BIN)/python tools/lock.py
+
+mutants: $(STAMP) ## plant one-line bugs, each must turn a test red
+	$(BIN)/python -m tests.mutants
+
+bench: $(STAMP) ## measure
+	$(PYTEST) -s tests/bench
+
+chaos: $(STAMP) ## run the slow tests: the chaos suite, larger searches, trials
+	$(PYTEST) -m slow tests
+
+clean: ## remove .venv and what tools left
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
