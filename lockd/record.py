@@ -104,8 +104,8 @@ class LeaderRecord:
 
     @classmethod
     def parse(cls, value: bytes) -> LeaderRecord | None:
-        """The record, or None when it can't be trusted to name a holder and a duration."""
-        document = _load(value)
+        """The record, or None when it can't be trusted to name a holder and a duration. No bytes: nobody holds it."""
+        document = _load(value or b"{}")
         if not isinstance(document, dict) or not isinstance(document.get("holderIdentity", ""), str):
             return None
         holder = _text(document, "holderIdentity")

@@ -1,0 +1,198 @@
+"""The state of one candidacy and the steps it can take; `lockd.election` says when it takes which."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Self
+
+from lockd.drafts import Hold
+from lockd.fencing import Token
+from lockd.observed import Observed
+from lockd.ports import Acquire, Seen, Which
+from lockd.signals import FAILED_WORK, ORDERLY, STILL_MINE, Stop, StopReason
+
+if TYPE_CHECKING:
+    from lockd.config import ElectionConfig
+    from lockd.ports import Transaction
+    from lockd.record import LeaderRecord
+
+RELEASE_SHARE = 0.75
+"""The part of the exit bound that a release may take; telemetry gets what is left."""
+
+HASTE = 0.1
+"""The part of an attempt after which a failed copy is followed by the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """A transaction on its way: `first_sent` is the moment before its first copy was sent, `sent` before its last."""
+
+    transaction: Transaction
+    first_sent: float
+    sent: float
+    next_copy: float
+    copies: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The term, or the candidacy, is over; what is left is to give the lock back."""
+
+    reason: StopReason
+    since: float
+    release: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidacy:
+    """One candidacy: it stands by, leads at most one term, and ends.
+
+    Attributes:
+        nonce: Random, unique to this process: what its renewals begin with.
+        secret: Random too: what its acquisitions begin with. Not to be told to others.
+        traceparent: W3C trace context of the anchor of the term it may lead.
+        unsettled: The acquire or renewal on its way.
+        releasing: The release on its way; it may overtake an unsettled renewal.
+        draining: Since when the end is asked for, while the work finishes.
+        work_until: By when the work must have made progress.
+        poll_at: When the next fallback read is due, in case the watch is silent.
+        read_after: Before when a read that just failed is not tried again.
+    """
+
+    config: ElectionConfig
+    nonce: str
+    secret: str
+    traceparent: str = ""
+    presence_address: str = ""
+    observed: Observed = field(default_factory=Observed)
+    writes: int = 0
+    unsettled: Unsettled | None = None
+    releasing: Unsettled | None = None
+    hold: Hold | None = None
+    draining: float | None = None
+    successor: str = ""
+    work_until: float = math.inf
+    work_ended: bool = False
+    reading: bool = False
+    poll_at: float = -math.inf
+    read_after: float = -math.inf
+    ending: Ending | None = None
+    stopped: Stop | None = None
+
+    @property
+    def gate(self) -> float:
+        """Until when the term holds; -inf when there is none."""
+        if self.hold is None or not self.hold.led or self.ending is not None:
+            return -math.inf
+        return self.hold.sent + self.config.renew_deadline
+
+    @property
+    def copy(self) -> int:
+        """Which copy the transaction is that `decide` just returned; 0 is the first."""
+        current = self.releasing or self.unsettled
+        return current.copies - 1 if current else 0
+
+    def patience(self, now: float) -> float:
+        """Seconds that a copy sent now may take; what comes later is of no use."""
+        if self.ending is not None:
+            return max(0.01, self.release_by - now)
+        return self.gate - now if self.gate > now else self.config.renew_deadline
+
+    @property
+    def release_by(self) -> float:
+        return (self.ending.since if self.ending else 0.0) + RELEASE_SHARE * self.config.exit_seconds
+
+    @property
+    def switchover_is_mine(self) -> bool:
+        wish = self.observed.switchover
+        return wish is not None and self.hold is not None and wish.token == self.hold.token
+
+    @property
+    def asked_reason(self) -> StopReason:
+        return StopReason.SWITCHOVER if self.switchover_is_mine else StopReason.ASKED
+
+    def is_own_release(self, record: LeaderRecord | None) -> bool:
+        """Is this record the empty one that this process wrote?"""
+        return record is not None and not record.holder_identity and record.renewal.startswith(self.nonce)
+
+    def outdate(self, which: Which, seen: Seen) -> Self:
+        """A key is not as an unsettled acquire wants it: the acquire does not stand, and never will."""
+        pending = self.unsettled.transaction if self.unsettled is not None else None
+        if not isinstance(pending, Acquire):
+            return self
+        wanted = pending.lease_revision if which is Which.LEASE else pending.term_revision
+        return self if seen.mod_revision == wanted else replace(self, unsettled=None)
+
+    def copy_failed(self, transaction: Transaction, now: float) -> Self:
+        """One copy brought nothing, which settles nothing; the next one needs not wait for the whole attempt."""
+
+        def hurry(pending: Unsettled | None, attempt: float) -> Unsettled | None:
+            if pending is None or pending.transaction != transaction:
+                return pending
+            return replace(pending, next_copy=min(pending.next_copy, max(now, pending.sent + HASTE * attempt)))
+
+        return replace(
+            self,
+            unsettled=hurry(self.unsettled, self.config.attempt),
+            releasing=hurry(self.releasing, self.config.release_attempt),
+        )
+
+    def settle(self, revision: int, now: float) -> Self:
+        """The unsettled transaction was committed, at `revision`."""
+        if self.unsettled is None:
+            return self
+        transaction, sent = self.unsettled.transaction, self.unsettled.first_sent
+        if isinstance(transaction, Acquire):
+            hold = Hold(
+                token=Token(revision),
+                term=transaction.term,
+                lease_revision=revision,
+                record=transaction.record,
+                history=transaction.history,
+                since=now,
+                sent=sent,
+            )
+        elif self.hold is not None:
+            newest = max(revision, self.hold.lease_revision)
+            hold = replace(self.hold, record=transaction.record, sent=sent, lease_revision=newest)
+        else:
+            return replace(self, unsettled=None)
+        settled = replace(self, unsettled=None, hold=hold)
+        if hold.led or self.ending is not None or now >= sent + self.config.renew_deadline:
+            return settled
+        return replace(settled, hold=replace(hold, led=True), work_until=now + self.config.work_timeout)
+
+    def ask(self, reason: StopReason, now: float, successor: str = "") -> Self:
+        if self.ending is not None or self.draining is not None:
+            return self
+        fresh = replace(self, successor=successor)
+        return replace(fresh, draining=now) if self.gate > now else fresh.end(reason, now)
+
+    def end_work(self, now: float, *, raised: bool) -> Self:
+        if self.draining is not None:
+            return self.end(self.asked_reason, now)
+        return self.end(StopReason.WORK_RAISED if raised else StopReason.WORK_RETURNED, now)
+
+    def end(self, reason: StopReason, now: float) -> Self:
+        """The first reason stays; a later one that takes the record away still forbids the release."""
+        if self.ending is not None:
+            keep = self.ending.release and reason in STILL_MINE
+            return replace(self, ending=replace(self.ending, release=keep))
+        led = self.hold is not None and self.hold.led
+        if not led and reason not in ORDERLY and reason is not StopReason.HISTORY_LOST:
+            return replace(self, hold=None, unsettled=None) if self.hold is not None else self
+        return replace(self, ending=Ending(reason, now, self._may_release(reason, now)))
+
+    def _may_release(self, reason: StopReason, now: float) -> bool:
+        """Work that fails at once would fail at the next holder too: such a term runs out, or it spins through all."""
+        young = self.hold is not None and now - self.hold.since < self.config.lease_duration
+        return reason in STILL_MINE and not (reason in FAILED_WORK and young)
+
+    def gone(self, *, released: bool) -> Self:
+        if self.ending is None:
+            return self
+        led = self.hold is not None and self.hold.led
+        asked = self.ending.reason in ORDERLY or self.draining is not None
+        stopped = Stop(self.ending.reason, led, released, asked)
+        return replace(self, stopped=stopped, hold=None, unsettled=None, releasing=None)

@@ -1,0 +1,153 @@
+"""What a candidate has seen of the lock's keys, and when the lock is free by that.
+
+Only what is newer than all that was applied before counts. A watch on a lagging member, a late reply and a late event
+of a predecessor show old states in good faith: taken at face value they would scare a new leader off, or give an old
+record a second life.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from lockd.record import HistoryEntry, LeaderRecord, TermValue, parse_history
+
+if TYPE_CHECKING:
+    from lockd.ports import Seen, View
+
+PREFERENCE_SECONDS = 1.0
+"""How long the others leave a released lock to a preferred holder that stands by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switchover:
+    """A user's wish that the term with this token ends, and who should follow ("": anyone)."""
+
+    candidate: str
+    token: int
+
+    @classmethod
+    def parse(cls, value: bytes | None) -> Switchover | None:
+        try:
+            document = json.loads(value or b"null")
+            wish = cls(document["candidate"] or "", document["token"])
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return None
+        return wish if isinstance(wish.candidate, str) and type(wish.token) is int and wish.token > 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The newest state applied of each key; None is not known yet.
+
+    Attributes:
+        lease: The lease key.
+        record: Its election record; None when absent, or when it can't be read: its holder is then unknown.
+        first_seen: When this state of the lease was first seen, on this process's clock.
+        unfenced_until: Until when the last holder that etcd can't fence may still act.
+        term: The term key.
+        history: The terms so far, as of `history_term`.
+        history_term: The term key's mod revision that `history` belongs to; None when no history was read.
+        read_revision: etcd's revision at the last whole read.
+        switchover: The last wish seen.
+        candidates: Identities that stand by or lead.
+    """
+
+    lease: Seen | None = None
+    record: LeaderRecord | None = None
+    first_seen: float = 0.0
+    unfenced_until: float = -math.inf
+    term: Seen | None = None
+    history: tuple[HistoryEntry, ...] = ()
+    history_term: int | None = None
+    read_revision: int = 0
+    switchover: Switchover | None = None
+    candidates: frozenset[str] = frozenset()
+
+    def with_lease(self, seen: Seen, now: float) -> Observed | None:
+        """This and the lease as seen; None when that is not newer."""
+        if self.lease is not None and not _newer(seen, self.lease):
+            return None
+        record = LeaderRecord.parse(seen.value) if seen.value is not None else None
+        unfenced_until = self.unfenced_until
+        if record is not None:
+            held_unfenced = record.holder_identity and not record.fenced
+            unfenced_until = now + record.lease_duration if held_unfenced else -math.inf
+        return replace(self, lease=seen, record=record, first_seen=now, unfenced_until=unfenced_until)
+
+    def with_term(self, seen: Seen) -> Observed | None:
+        """This and the term as seen; None when that is not newer."""
+        if self.term is not None and not _newer(seen, self.term):
+            return None
+        return replace(self, term=seen)
+
+    def with_history(self, view: View) -> Observed:
+        """This and the history of a whole read, if it is of the term as it stands here."""
+        if view.history is None:
+            return self
+        whole = replace(self, read_revision=max(self.read_revision, view.revision))
+        if self.term is None or view.term.mod_revision != self.term.mod_revision:
+            return whole
+        entries = parse_history(view.history.value, view.history.mod_revision)
+        return replace(whole, history=entries, history_term=view.term.mod_revision)
+
+    def with_candidate(self, identity: str, *, present: bool) -> Observed:
+        one = frozenset((identity,))
+        return replace(self, candidates=self.candidates | one if present else self.candidates - one)
+
+    @property
+    def is_whole(self) -> bool:
+        """Is all known that an acquire compares and carries on?
+
+        The history must be the term's. And a release writes lease and term at one revision, but their events come one
+        by one: an empty record newer than the term seen asks for a read first.
+        """
+        if self.lease is None or self.term is None or self.history_term != self.term.mod_revision:
+            return False
+        freed = self.lease.value is None or (self.record is not None and not self.record.holder_identity)
+        return not freed or max(self.term.revision, self.read_revision) >= self.lease.revision
+
+    @property
+    def term_value(self) -> TermValue | None:
+        value = self.term.value if self.term is not None else None
+        return TermValue.parse(value) if value is not None else None
+
+    def free_at(self, identity: str, nonce: str, lease_duration: float) -> float:
+        """From when on this candidate may take the lock; at the very moment it may.
+
+        Args:
+            identity: The candidate's own.
+            nonce: What its own renewals begin with.
+            lease_duration: Its own; used only where the record names none.
+        """
+        if self.lease is None:
+            return math.inf
+        if self.lease.value is None:
+            return max(self.first_seen, self.unfenced_until)
+        if self.record is None:
+            return self.first_seen + lease_duration
+        holder = self.record.holder_identity
+        if not holder:
+            preferred = self.record.preferred_holder
+            yields = preferred and preferred != identity and preferred in self.candidates
+            return self.first_seen + (PREFERENCE_SECONDS if yields else 0.0)
+        if holder == identity and self.record.renewal.startswith(nonce):
+            return self.first_seen  # my own late acquire, in a term that I don't lead
+        return self.first_seen + self.record.lease_duration
+
+    def takeover(self) -> str:
+        """How a term that replaces this record begins: as the record names it."""
+        if self.lease is None or self.lease.value is None:
+            return "first"
+        if self.record is not None and not self.record.holder_identity:
+            return "release"
+        return "expiry"
+
+
+def _newer(seen: Seen, known: Seen) -> bool:
+    """An absence known at a later revision is news only if the key was there: absent states carry no own revision."""
+    if seen.value is None and known.value is None:
+        return False
+    return seen.revision > known.revision
