@@ -32,7 +32,7 @@ verify: $(STAMP) ## check format, lint, types, imports, dependencies, spelling, 
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
-	$(BIN)/mypy --strict tools tests/mutants
+	$(BIN)/mypy --strict --explicit-package-bases tools tests/mutants
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/deptry .
 	$(BIN)/codespell

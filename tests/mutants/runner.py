@@ -1,0 +1,138 @@
+"""Apply mutants to copies of the tree and run their tests there; the tree itself is never touched."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from component.clock import Clock, SystemClock
+from tests.mutants.table import TableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from tests.mutants.table import Mutant
+
+LEFT_BEHIND = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist")
+LONGEST = 120.0
+"""Seconds that the tests of one mutant may take."""
+
+
+class Verdict(Enum):
+    """What became of a mutant. Only KILLED is good: a test failed, as it should on a planted bug."""
+
+    KILLED = "killed"
+    SURVIVED = "survived"
+    BROKEN = "broken"
+    """No test failed by itself: the tests could not be collected or run, or did not end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A verdict.
+
+    Attributes:
+        mutant: None for the tree without any.
+        detail: The test that failed first, or what went wrong.
+        seconds: How long it took.
+    """
+
+    mutant: Mutant | None
+    verdict: Verdict
+    detail: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """Runs tests on copies of one tree.
+
+    Attributes:
+        root: The tree.
+        longest: Seconds that one run of tests may take.
+    """
+
+    root: Path
+    longest: float = LONGEST
+    clock: Clock = field(default_factory=SystemClock)
+
+    def unharmed(self, tests: Iterable[str]) -> Outcome:
+        """Run tests on the tree as it is: SURVIVED is what it should be, or red would say nothing below."""
+        return self._judge(None, tuple(dict.fromkeys(tests)))
+
+    def run(self, mutants: Sequence[Mutant], jobs: int) -> Iterator[Outcome]:
+        """Run each mutant's tests on a copy that has its bug; outcomes come as they are known."""
+        with ThreadPoolExecutor(jobs, thread_name_prefix="mutant") as pool:
+            futures = [pool.submit(self._judge, mutant, mutant.tests) for mutant in mutants]
+            for future in as_completed(futures):
+                yield future.result()
+
+    def _judge(self, mutant: Mutant | None, tests: tuple[str, ...]) -> Outcome:
+        begun = self.clock.now()
+        with tempfile.TemporaryDirectory(prefix="mutant-") as directory:
+            tree = Path(directory) / "tree"
+            shutil.copytree(self.root, tree, ignore=LEFT_BEHIND)
+            try:
+                if mutant is not None:
+                    target = tree / mutant.file
+                    target.write_text(mutant.apply(target.read_text(encoding="utf-8")), encoding="utf-8")
+            except (TableError, OSError) as error:
+                verdict, detail = Verdict.BROKEN, str(error)
+            else:
+                verdict, detail = self._test(tree, tests)
+        return Outcome(mutant, verdict, detail, self.clock.now() - begun)
+
+    def _test(self, tree: Path, tests: tuple[str, ...]) -> tuple[Verdict, str]:
+        report = tree.parent / "report.xml"
+        options = ("-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", f"--junitxml={report}")
+        # The project is installed in editable mode: this puts the copy before the original, for child processes too.
+        environment = os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+        with (tree.parent / "output").open("w+", encoding="utf-8") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "pytest", *options, *tests],
+                cwd=tree,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            try:
+                code = process.wait(self.longest)
+            except subprocess.TimeoutExpired:
+                return Verdict.BROKEN, f"the tests did not end within {self.longest:g} s"
+            finally:
+                _end(process)
+            output.seek(0)
+            last = output.read().strip().rpartition("\n")[2]
+        if code == 0:
+            return Verdict.SURVIVED, "no test failed"
+        failed = first_failure(report) if code == 1 else ""
+        return (Verdict.KILLED, failed) if failed else (Verdict.BROKEN, f"pytest ended with {code}: {last}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Leave no child behind, not even of a run that ended."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    process.wait()
+
+
+def first_failure(report: Path) -> str:
+    """The first test that failed in pytest's JUnit report; "" if none did. An error in a fixture is no failure."""
+    if not report.exists():
+        return ""
+    cases = ET.parse(report).iter("testcase")  # noqa: S314 - our own pytest wrote it
+    return next((case.get("name", "?") for case in cases if case.find("failure") is not None), "")
