@@ -1,0 +1,52 @@
+"""What all objects have in common."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+import msgspec
+
+from replica.api.kinds import Kind
+from replica.api.labels import NO_LABELS, Labels
+
+
+class Object(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """An object as scheduling reads it, at one revision. Frozen and shared: change it by `msgspec.structs.replace`.
+
+    Attributes:
+        namespace: "" for kinds without.
+        uid: Given at apply; another object of the same name has another one.
+        created: RFC 3339, or "".
+        mod_revision: etcd's, of this state: what a compare-and-swap must name.
+        create_revision: etcd's, of the first state.
+        token: The fencing token of whoever wrote this revision; 0: a user's tool.
+    """
+
+    KIND: ClassVar[Kind]
+
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    labels: Labels = NO_LABELS
+    created: str = ""
+    mod_revision: int = 0
+    create_revision: int = 0
+    token: int = 0
+
+    @property
+    def path(self) -> str:
+        """`namespace/name`, or `name`: what indexers key objects by."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    def at(self, mod_revision: int, token: int) -> Self:
+        """The same object as written by `token` at `mod_revision`."""
+        return msgspec.structs.replace(self, mod_revision=mod_revision, token=token)
+
+
+class Metadata(msgspec.Struct, gc=False, rename="camel"):
+    """What is read of a manifest's `metadata`. Name and namespace come from the key."""
+
+    uid: str = ""
+    labels: msgspec.Raw = msgspec.Raw()
+    creation_timestamp: str = ""
+    deletion_timestamp: str = ""

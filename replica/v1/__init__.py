@@ -1,0 +1,1 @@
+"""Messages generated from proto/replica/v1."""
