@@ -1,0 +1,141 @@
+"""Leaving in time: a watchdog that needs no interpreter, and an orderly end with a bound."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import stat
+import sys
+import threading
+from typing import TYPE_CHECKING, NoReturn
+
+from component import logs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from component.clock import Clock
+
+    Step = tuple[str, Callable[[float], object]]
+
+AT_ONCE = 1e-3
+"""Seconds that a moment already past is away: the timer takes nothing shorter."""
+
+RESERVE = 0.1
+"""The part of a bound kept for the last lines of stdout and stderr, and once more for ending before the watchdog."""
+
+LARGEST_RESERVE = 0.1
+"""Seconds that each of the two takes at most."""
+
+_log = logs.get(__name__)
+
+
+class Watchdog:
+    """Ends the process with code 1 at a given moment, even when a thread holds the interpreter's lock for ever.
+
+    The stacks of all threads go to standard error first. A process has one such timer: make one watchdog.
+    The timer counts CLOCK_MONOTONIC, so it is late by the time that the system was suspended since it was armed.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._fd = _stderr_that_never_blocks()
+        self._at: float | None = None
+
+    @property
+    def armed_at(self) -> float | None:
+        """The moment of the hard exit, on the clock given; None when disarmed."""
+        return self._at
+
+    def arm(self, at: float) -> None:
+        """Exit at `at` on the clock given, instead of at any moment armed earlier."""
+        with self._lock:
+            self._at = at
+            seconds = max(at - self._clock.now(), AT_ONCE)
+            faulthandler.dump_traceback_later(seconds, exit=True, file=self._fd)
+
+    def arm_by(self, at: float) -> None:
+        """Exit at `at`, or at the moment already armed if that is sooner."""
+        self.arm(at if self._at is None else min(at, self._at))
+
+    def disarm(self) -> None:
+        """Don't exit."""
+        with self._lock:
+            self._at = None
+            faulthandler.cancel_dump_traceback_later()
+
+
+def leave(
+    code: int, *, steps: Sequence[Step], bound: float, clock: Clock, watchdog: Watchdog | None = None
+) -> NoReturn:
+    """Run the steps one after another and end the process with `code`, `bound` seconds from now at the latest.
+
+    A step that hangs is abandoned when the time is up, one that raises is logged; neither keeps the next from its turn
+    while time is left. When not even this function gets to run, the watchdog ends the process with code 1.
+
+    Args:
+        steps: Names, and functions that are given the seconds left; each runs in a thread of its own.
+        bound: Seconds for everything, the last flush of stdout and stderr included.
+        watchdog: The process's own, if it has one: what it was armed for earlier goes on counting.
+    """
+    try:
+        end = clock.now() + bound
+        (watchdog or Watchdog(clock)).arm_by(end)
+        reserve = min(bound * RESERVE, LARGEST_RESERVE)
+        for name, run in steps:
+            _step(name, run, end - 2 * reserve, clock)
+        _step("flush", _flush, end - reserve, clock)
+    finally:
+        os._exit(code)
+
+
+def _step(name: str, run: Callable[[float], object], end: float, clock: Clock) -> None:
+    left = end - clock.now()
+    if left <= 0:
+        _log.warning("no time left for a step of the exit", step=name)
+        return
+    done = threading.Event()
+
+    def bounded() -> None:
+        try:
+            run(left)
+        except BaseException as error:  # noqa: BLE001 - the process ends anyway, and other steps want their turn
+            _log.exception("step of the exit failed", error, step=name)
+        finally:
+            done.set()
+
+    try:
+        threading.Thread(target=bounded, name=f"exit/{name}", daemon=True).start()
+    except RuntimeError as error:
+        _log.exception("step of the exit could not start", error, step=name)
+        return
+    if not clock.wait(done, left):
+        _log.warning("step of the exit hung and was abandoned", step=name, seconds=left)
+
+
+def _flush(_left: float) -> None:
+    for stream in (sys.stderr, sys.stdout):
+        try:
+            stream.flush()
+        except (OSError, ValueError):  # its reader is gone, or it is closed: nobody is left to tell
+            continue
+
+
+def _stderr_that_never_blocks() -> int:
+    """A descriptor for what standard error is now, whatever becomes of that.
+
+    A pipe that nobody reads would keep the watchdog from ending the process. Opened anew it doesn't block, and the
+    flag isn't shared with the other users of the pipe. A socket can't be opened anew.
+    """
+    flags = os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    try:
+        if stat.S_ISSOCK(os.fstat(2).st_mode):
+            return os.dup(2)
+        return os.open("/proc/self/fd/2", flags)
+    except OSError:
+        pass
+    try:
+        return os.dup(2)
+    except OSError:  # standard error is closed
+        return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
