@@ -1,0 +1,1 @@
+"""Clusters that can be hurt: real etcd members and replicas, as processes."""

@@ -1,0 +1,119 @@
+"""What a cluster is to be: how many of what, and how each replica is started."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FAST: Final = (
+    "--leader-elect-lease-duration=3s",
+    "--leader-elect-renew-deadline=2s",
+    "--leader-elect-retry-period=500ms",
+)
+"""Timing for demos and tests; the defaults are 15 s, 10 s, 2 s."""
+
+HOST: Final = "127.0.0.1"
+FOREIGN: Final = ("ETCDCTL_", "LOCKD_")
+"""The environment of whoever starts a cluster may name another one: variables that begin so are not passed on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A cluster to be made.
+
+    Attributes:
+        folder: Where everything of it lies.
+        members: etcd members, 1 or 3.
+        restart: Is a replica that ended started again?
+        flags: Further flags of `replica run`; they come last, so they win.
+    """
+
+    folder: Path
+    prefix: str = "/lockd"
+    members: int = 3
+    replicas: int = 3
+    restart: bool = True
+    flags: tuple[str, ...] = ()
+
+    @property
+    def etcd_folder(self) -> Path:
+        return self.folder / "etcd"
+
+    @property
+    def logs(self) -> Path:
+        return self.folder / "log"
+
+    @property
+    def traces(self) -> Path:
+        return self.folder / "trace"
+
+    def names(self) -> tuple[str, ...]:
+        """The replicas' names."""
+        return tuple(f"replica-{number}" for number in range(1, self.replicas + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One start of one replica."""
+
+    name: str
+    identity: str
+    port: int
+    log: Path
+    trace: Path
+
+    @classmethod
+    def of(cls, plan: Plan, name: str, *, port: int, restarts: int) -> Launch:
+        """A start with a new identity. Its trace file is its own: the last line of its predecessor's may be torn."""
+        return cls(
+            name=name,
+            identity=f"{socket.gethostname()}_{uuid.uuid4()}",
+            port=port,
+            log=plan.logs / f"{name}.log",
+            trace=plan.traces / f"{name}.{restarts}.jsonl",
+        )
+
+    @property
+    def http(self) -> str:
+        return f"http://{HOST}:{self.port}"
+
+    def command(self, plan: Plan, endpoints: tuple[str, ...]) -> list[str]:
+        return [
+            sys.executable,
+            "-m",
+            "replica",
+            "run",
+            f"--endpoints={','.join(endpoints)}",
+            f"--prefix={plan.prefix}",
+            f"--identity={self.identity}",
+            f"--bind-address={HOST}",
+            f"--secure-port={self.port}",
+            f"--trace-file={self.trace}",
+            "--logging-format=json",
+            *plan.flags,
+        ]
+
+
+def environment() -> dict[str, str]:
+    """This process's environment, without what names another cluster."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+
+
+def free_port(*, wanted: int = 0) -> int:
+    """A loopback port that nobody listens on at this moment: `wanted` if that is one."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, wanted))
+        except OSError:
+            if not wanted:
+                raise
+            return free_port()
+        return int(probe.getsockname()[1])

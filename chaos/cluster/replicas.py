@@ -1,0 +1,112 @@
+"""The replicas of a supervised cluster: started, watched, started again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from chaos.cluster.plan import Launch, environment, free_port
+from chaos.cluster.process import Gone, Process, end_all, spawn
+from chaos.cluster.state import ReplicaState
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
+    from chaos.cluster.plan import Plan
+    from component.clock import Clock
+
+RESTART_DELAY: Final = 1.0
+"""Seconds between the end of a replica and its next start."""
+
+PATIENCE: Final = 12.0
+"""Seconds that all replicas together may take to end when asked: the drain timeout and the exit bound, with room."""
+
+
+@dataclass(slots=True)
+class _Slot:
+    """One replica's place: the process that has it now, or when the next one gets it."""
+
+    launch: Launch
+    child: subprocess.Popen[bytes]
+    process: Process
+    restarts: int = 0
+    due: float | None = None
+    """When it starts again; None: it runs, or it never will."""
+    ended: bool = False
+
+
+class Replicas:
+    """Owned by one thread, which must outlive them: they end with it."""
+
+    def __init__(
+        self, plan: Plan, endpoints: tuple[str, ...], *, clock: Clock, tell: Callable[[str], None] = lambda _: None
+    ) -> None:
+        self._plan = plan
+        self._endpoints = endpoints
+        self._clock = clock
+        self._tell = tell
+        self._slots: list[_Slot] = []
+
+    def start(self) -> None:
+        """Start them all.
+
+        Raises:
+            OSError: One can't be started.
+        """
+        for name in self._plan.names():
+            launch = Launch.of(self._plan, name, port=free_port(), restarts=0)
+            self._slots.append(_Slot(launch, *self._spawn(launch)))
+
+    def step(self) -> None:
+        """Note who has ended, start who is due."""
+        for slot in self._slots:
+            self._step(slot)
+
+    def _step(self, slot: _Slot) -> None:
+        if slot.due is not None:
+            if self._clock.now() < slot.due:
+                return
+            slot.restarts += 1
+            port = free_port(wanted=slot.launch.port)
+            slot.launch = Launch.of(self._plan, slot.launch.name, port=port, restarts=slot.restarts)
+            slot.child, slot.process = self._spawn(slot.launch)
+            slot.due = None
+            slot.ended = False
+            self._tell(f"{slot.launch.name} started again as {slot.launch.identity} (pid {slot.process.pid})")
+            return
+        if slot.ended or (code := slot.child.poll()) is None:
+            return
+        slot.ended = True
+        slot.due = self._clock.now() + RESTART_DELAY if self._plan.restart else None
+        how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
+        self._tell(f"{slot.launch.name} {how}; its log is {slot.launch.log}")
+
+    def state(self) -> tuple[ReplicaState, ...]:
+        """As cluster.json tells it. One that has ended is shown as it was, until it starts again."""
+        return tuple(
+            ReplicaState(
+                name=slot.launch.name,
+                identity=slot.launch.identity,
+                pid=slot.process.pid,
+                started=slot.process.started,
+                http=slot.launch.http,
+                log=str(slot.launch.log),
+                trace=str(slot.launch.trace),
+                restarts=slot.restarts,
+            )
+            for slot in self._slots
+        )
+
+    def stop(self) -> None:
+        """End them all: in good order if they can, in any case."""
+        end_all([slot.process for slot in self._slots], clock=self._clock, patience=PATIENCE)
+        for slot in self._slots:
+            slot.child.wait()
+
+    def _spawn(self, launch: Launch) -> tuple[subprocess.Popen[bytes], Process]:
+        child = spawn(launch.command(self._plan, self._endpoints), log=launch.log, environment=environment())
+        try:
+            return child, Process.of(child.pid)
+        except Gone as error:  # an unreaped child keeps its entry in /proc
+            raise OSError(f"{launch.name} vanished") from error

@@ -1,0 +1,198 @@
+"""Hand-offs out of spans: who followed whom, and how long each phase of it took."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from chaos.spans import Span
+
+ANCHOR: Final = "leader_election.started_leading"
+ACQUIRE: Final = "leader_election.acquire"
+RENEW: Final = "leader_election.renew"
+RELEASE: Final = "leader_election.release"
+LOST: Final = "leader_election.lost"
+BARRIER: Final = "replica.barrier"
+BIND: Final = "replica.bind"
+FAULT: Final = "chaos.fault"
+"""What a chaos tool did to a process; its attribute `target` is the identity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of a hand-off's timeline.
+
+    Attributes:
+        offset: Seconds after the hand-off began.
+        seconds: How long it lasted.
+        identity: Whose it is.
+        what: The span's name.
+        note: What its attributes tell, in a few words.
+    """
+
+    offset: float
+    seconds: float
+    identity: str
+    what: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handoff:
+    """From the end of one leader to the first bind of the next. Times are wall seconds, phases are seconds.
+
+    Attributes:
+        predecessor: Identity of the old leader.
+        successor: Identity of the new one.
+        token: The new one's fencing token, 0 when its anchor doesn't tell.
+        cause: What began it: `fault` (a chaos tool told), `release`, `lost`, or `silence` (the last renewal was the
+            last sign of life).
+        began: When it began.
+        detected: The send of the acquire that won.
+        acquired: Its reply.
+        warm: The caches had passed the new token; None: not seen.
+        bound: The first bind of the new leader had been answered; None: not seen.
+        steps: The spans of it, in order.
+    """
+
+    predecessor: str
+    successor: str
+    token: int
+    cause: str
+    began: float
+    detected: float
+    acquired: float
+    warm: float | None
+    bound: float | None
+    steps: tuple[Step, ...]
+
+    @property
+    def phases(self) -> dict[str, float | None]:
+        """Detection, election, warm-up, first bind and their total, seconds; None: the span that ends it is missing."""
+        return {
+            "detection": self.detected - self.began,
+            "election": self.acquired - self.detected,
+            "warm_up": None if self.warm is None else self.warm - self.acquired,
+            "first_bind": None if self.warm is None or self.bound is None else self.bound - self.warm,
+            "total": None if self.bound is None else self.bound - self.began,
+        }
+
+    def document(self) -> dict[str, Any]:
+        """For `-o json`: milliseconds, and the beginning in seconds since 1970."""
+        return {
+            "predecessor": self.predecessor,
+            "successor": self.successor,
+            "token": self.token,
+            "cause": self.cause,
+            "began": self.began,
+            "phases_ms": {name: _milliseconds(seconds) for name, seconds in self.phases.items()},
+            "steps": [
+                {
+                    "offset_ms": _milliseconds(step.offset),
+                    "duration_ms": _milliseconds(step.seconds),
+                    "identity": step.identity,
+                    "span": step.what,
+                    "note": step.note,
+                }
+                for step in self.steps
+            ],
+        }
+
+
+def handoffs(spans: Sequence[Span]) -> tuple[Handoff, ...]:
+    """Each hand-off that the spans show, in time order: an anchor that links to its predecessor's."""
+    ordered = sorted(spans, key=lambda span: (span.start, span.end))
+    anchors = {span.span_id: span for span in ordered if span.name == ANCHOR}
+    return tuple(
+        _handoff(ordered, anchors[link], anchor)
+        for anchor in anchors.values()
+        for link in anchor.links[:1]
+        if link in anchors
+    )
+
+
+def _handoff(spans: Sequence[Span], old: Span, new: Span) -> Handoff:
+    def of(instance: str, name: str, holds: Callable[[Span], bool] = lambda _: True) -> list[Span]:
+        return [span for span in spans if span.instance == instance and span.name == name and holds(span)]
+
+    during = [span for span in spans if old.start <= span.start <= new.end]
+    faults = [span for span in during if span.name == FAULT and span.attributes.get("target") == old.instance]
+    mine = {name: [s for s in during if s.instance == old.instance and s.name == name] for name in (RELEASE, LOST)}
+    renewals = of(old.instance, RENEW, lambda span: old.start <= span.start <= new.end)
+    if faults:
+        cause, began = "fault", faults[-1].start
+    elif mine[RELEASE]:
+        cause, began = "release", mine[RELEASE][0].start
+    elif mine[LOST]:
+        cause, began = "lost", mine[LOST][0].start
+    else:
+        cause, began = "silence", (renewals[-1] if renewals else old).end
+
+    def linked(span: Span) -> bool:
+        return new.span_id in span.links or (not span.links and span.start >= new.start)
+
+    acquires = of(new.instance, ACQUIRE, lambda span: began <= span.start <= new.end)
+    acquire = acquires[-1] if acquires else new
+    barrier = next(iter(of(new.instance, BARRIER, linked)), None)
+    bind = min(of(new.instance, BIND, linked), key=lambda span: span.end, default=None)
+    told = [*renewals[-1:], *faults, *mine[RELEASE], *mine[LOST]]
+    told += [span for span in during if span.name == ACQUIRE and span.start >= began]
+    told += [span for span in (new, barrier, bind) if span is not None]
+    return Handoff(
+        predecessor=old.instance,
+        successor=new.instance,
+        token=int(new.attributes.get("token", 0)),
+        cause=cause,
+        began=began,
+        detected=acquire.start,
+        acquired=acquire.end,
+        warm=barrier.end if barrier is not None else None,
+        bound=bind.end if bind is not None else None,
+        steps=_steps(told, began),
+    )
+
+
+def _steps(spans: Iterable[Span], began: float) -> tuple[Step, ...]:
+    unique = {id(span): span for span in spans}.values()
+    return tuple(
+        Step(span.start - began, span.end - span.start, _subject(span), span.name, _note(span))
+        for span in sorted(unique, key=lambda span: (span.start, span.end))
+    )
+
+
+def _subject(span: Span) -> str:
+    return str(span.attributes.get("target", "")) if span.name == FAULT else span.instance
+
+
+def _note(span: Span) -> str:
+    told = ("fault", "token", "outcome", "takeover", "reason", "pods", "revision")
+    return ", ".join(f"{name} {span.attributes[name]}" for name in told if name in span.attributes)
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds * 1e3, 3)
+
+
+def lines(handoff: Handoff, number: int) -> list[str]:
+    """One hand-off for people: its phases, then its timeline."""
+    phases = handoff.phases
+    shown = "   ".join(f"{name.replace('_', ' ')} {milliseconds(seconds)}" for name, seconds in phases.items())
+    out = [
+        f"Hand-off {number}: {handoff.predecessor} -> {handoff.successor} (token {handoff.token}, by {handoff.cause})",
+        f"  {shown}",
+    ]
+    width = max((len(step.what) for step in handoff.steps), default=0)
+    out.extend(
+        f"  {step.offset * 1e3:+12.1f} ms  {step.what:<{width}}  {milliseconds(step.seconds):>11}  {step.identity}"
+        + (f"  ({step.note})" if step.note else "")
+        for step in handoff.steps
+    )
+    return out
+
+
+def milliseconds(seconds: float | None) -> str:
+    """For people; `-` when there is nothing to tell."""
+    return "-" if seconds is None else f"{seconds * 1e3:.1f} ms"

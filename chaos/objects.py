@@ -1,0 +1,89 @@
+"""Stored objects, cut down to what a judge of their history needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from lockd.ports import KeyValue
+from replica.api.codec import Undecodable, decode, status_of
+from replica.api.events import Event
+from replica.api.keys import parse_key
+from replica.api.kinds import KINDS
+from replica.api.nodes import Node
+from replica.api.pods import Pod
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chaos.history import Change
+    from replica.api.objects import Object
+
+OBJECT_KINDS: Final = frozenset(kind.plural for kind in KINDS)
+"""First parts of the keys whose values name their author."""
+
+
+class Unreadable(Exception):
+    """The value is no stored object; the message says why, in one line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """An object as one revision left it.
+
+    Attributes:
+        token: The fencing token of whoever wrote this revision; 0: a user's tool.
+        node: A pod's, or "".
+        requests: What a pod takes of its node, by resource.
+        waiting: A pod with a scheduling gate, or with a condition PodScheduled=False.
+        finished: A pod that has ended by itself.
+        allocatable: What a node has, by resource.
+        concerns: The uids that an event names.
+    """
+
+    token: int
+    uid: str = ""
+    node: str = ""
+    requests: Mapping[str, int] = field(default_factory=dict)
+    waiting: bool = False
+    finished: bool = False
+    allocatable: Mapping[str, int] = field(default_factory=dict)
+    concerns: frozenset[str] = frozenset()
+
+
+def read(change: Change) -> Stored:
+    """The object that a change put.
+
+    Raises:
+        Unreadable: The key or the value is no object's.
+    """
+    key = parse_key("", f"/{change.key}")
+    if key is None or change.value is None:
+        raise Unreadable("the key is no object's")
+    try:
+        stored = decode(key.kind, KeyValue(change.key, change.value, change.revision, change.created))
+        return _digest(stored, change.value)
+    except Undecodable as error:
+        raise Unreadable(error.problem) from error
+
+
+def _digest(stored: Object, value: bytes) -> Stored:
+    match stored:
+        case Pod():
+            scheduled = status_of(value).scheduled
+            return Stored(
+                token=stored.token,
+                uid=stored.uid,
+                node=stored.node,
+                requests=dict(stored.spec.requests),
+                waiting=bool(stored.spec.gates) or (scheduled is not None and scheduled.status == "False"),
+                finished=stored.terminal,
+            )
+        case Node():
+            return Stored(token=stored.token, uid=stored.uid, allocatable=dict(stored.allocatable))
+        case Event():
+            named = (stored.regarding, stored.related)
+            uids = frozenset(reference.uid for reference in named if reference is not None and reference.uid)
+            return Stored(token=stored.token, uid=stored.uid, concerns=uids)
+        case _:
+            return Stored(token=stored.token, uid=stored.uid)

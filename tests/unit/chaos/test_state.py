@@ -1,0 +1,73 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from chaos.cluster import state as files
+from chaos.cluster.process import Process
+from chaos.cluster.state import ClusterState, MemberState, NoCluster, ReplicaState
+
+STATE = ClusterState(
+    prefix="/lockd",
+    endpoints=("127.0.0.1:1001",),
+    supervisor=Process(10, 1000),
+    etcd=(MemberState("etcd-1", "127.0.0.1:1001", 11, 1001, "/d/etcd/1"),),
+    replicas=(
+        ReplicaState("replica-1", "host_1", 12, 1002, "http://127.0.0.1:1002", "/d/log/1.log", "/d/trace/1.0.jsonl", 0),
+    ),
+)
+
+
+def test_the_file_has_the_agreed_shape(tmp_path):
+    files.write(tmp_path, STATE)
+    document = json.loads((tmp_path / "cluster.json").read_text())
+    assert {name: type(item).__name__ for name, item in document.items()} == {
+        "schema": "int",
+        "prefix": "str",
+        "endpoints": "list",
+        "supervisor": "dict",
+        "etcd": "list",
+        "replicas": "list",
+    }
+    assert set(document["supervisor"]) == {"pid", "started"}
+    assert set(document["etcd"][0]) == {"name", "endpoint", "pid", "started", "data_dir"}
+    assert set(document["replicas"][0]) == {
+        "name",
+        "identity",
+        "pid",
+        "started",
+        "http",
+        "log",
+        "trace",
+        "restarts",
+    }
+
+
+def test_what_was_written_is_read(tmp_path):
+    files.write(tmp_path, STATE)
+    files.write(tmp_path, replace(STATE, replicas=()))
+    assert files.read(tmp_path) == replace(STATE, replicas=())
+    assert [path.name for path in tmp_path.iterdir()] == ["cluster.json"]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (None, "no cluster.json here: name the folder"),
+        ("{", "not a cluster's description"),
+        ("[]", "not a cluster's description"),
+        ('{"schema": 1}', "not a cluster's description"),
+        ('{"schema": 99}', "schema 99 is not 1"),
+    ],
+)
+def test_anything_else_is_one_line_with_the_remedy(tmp_path, content, problem):
+    if content is not None:
+        (tmp_path / "cluster.json").write_text(content)
+    with pytest.raises(NoCluster, match=problem) as refused:
+        files.read(tmp_path)
+    assert str(tmp_path) in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_replicas_end_before_the_members_they_talk_to():
+    assert STATE.processes() == (Process(12, 1002), Process(11, 1001))
