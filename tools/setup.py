@@ -54,7 +54,7 @@ def main() -> None:
     if not same_python():
         shutil.rmtree(VENV, ignore_errors=True)
         run("make .venv", sys.executable, "-m", "venv", VENV)
-    pip = [PYTHON, "-m", "pip", "--disable-pip-version-check", "--quiet", "--no-input"]
+    pip = [PYTHON, "-m", "pip", "--disable-pip-version-check", "-qq", "--no-input"]
     install = [*pip, "install"]
     lock = ROOT / "requirements.lock"
     packages = sum("==" in line for line in lock.read_text(encoding="utf-8").splitlines())

@@ -40,8 +40,8 @@ OTEL_SDK = ("component/tracing.py", "component/tracing/", "component/metrics.py"
 
 # Spelled so that this file doesn't match itself.
 PLACES = re.compile(
-    r"pyp[i]\.org|pythonhoste[d]\.org|deb\.debia[n]\.org|registry\.npmj[s]|proxy\.golan[g]"
-    r"|(?<![\w.])/wor[k]/|(?<![\w.])/roo[t]/|(?<![\w.])/far[m]/|(?<![\w.])/hom[e]/\w"
+    r"pypi[.]org|pythonhosted[.]org|deb[.]debian[.]org|registry[.]npmjs|proxy[.]golang"
+    r"|(?<![\w.])/(work|root|farm|home/[a-z]+)[/]"
 )
 """Hosts of package registries, and paths of somebody's machine."""
 
