@@ -1,0 +1,221 @@
+"""The delta FIFO: what changed of each key since it was last popped, and how far the watch had come."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+from component.clock import LONGEST_WAIT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from component.clock import Clock
+
+T = TypeVar("T")
+
+
+class DeltaType(Enum):
+    """What happened to an object."""
+
+    ADDED = "Added"
+    UPDATED = "Updated"
+    DELETED = "Deleted"
+    REPLACED = "Replaced"
+    """It exists after a list; whether it changed shows in its revision."""
+    SYNC = "Sync"
+    """Nothing happened; a listener asked to be told again."""
+
+
+class DeletedFinalStateUnknown(NamedTuple, Generic[T]):
+    """The tombstone of an object whose deletion was seen only by its absence from a list.
+
+    Attributes:
+        object: Its last known state, which may not be its final one.
+    """
+
+    object: T
+
+
+class Delta(NamedTuple, Generic[T]):
+    """One change of one object; a deletion has the object's last state, or a tombstone."""
+
+    type: DeltaType
+    object: T | DeletedFinalStateUnknown[T]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch(Generic[T]):
+    """What one pop brings.
+
+    Attributes:
+        deltas: Per key, in the order in which the keys came in, its deltas, oldest first.
+        revision: Once these are applied, all changes up to this revision are; None when no marker was among them.
+    """
+
+    deltas: tuple[tuple[str, tuple[Delta[T], ...]], ...] = ()
+    revision: int | None = None
+
+
+class DeltaFIFO(Generic[T]):
+    """Keys that changed, each once, with their deltas; between them markers that say how far the watch had come.
+
+    One thread puts in (the watch hub's), one takes out (the informer's). A key that changes again before it is popped
+    keeps its place, which is before any marker that was put since: what a marker promises stays true.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._closed = False
+        self._deltas: dict[str, list[Delta[T]]] = {}
+        self._order: deque[str | int] = deque()
+        """Keys, and the revisions of markers."""
+        self._newest: dict[str, T] = {}
+        """The objects as the putting side knows them; the indexer follows when they are popped."""
+        self._resting = False
+        """The consumer has applied all it took and waits for more."""
+        self._listed: int | None = None
+        """The revision of the first list, once there was one."""
+        self._popped = 0
+        """The highest marker popped."""
+
+    # --- putting in
+
+    def newest(self, key: str) -> T | None:
+        """An object as it was last put in, popped or not; None when it doesn't exist."""
+        return self._newest.get(key)
+
+    def add(self, key: str, obj: T) -> None:
+        """An object exists (now, or still): Added, or Updated when it was known."""
+        self.apply(((key, obj),))
+
+    update = add
+
+    def delete(self, key: str) -> None:
+        """An object is gone; nothing happens when it wasn't known."""
+        self.apply(((key, None),))
+
+    def apply(self, changes: Iterable[tuple[str, T | None]]) -> None:
+        """Put in many changes at once: the new object, or None for one that is gone."""
+        with self._changed:
+            for key, obj in changes:
+                known = self._newest.get(key)
+                if obj is not None:
+                    self._newest[key] = obj
+                    self._put(key, Delta(DeltaType.ADDED if known is None else DeltaType.UPDATED, obj))
+                elif known is not None:
+                    del self._newest[key]
+                    self._put(key, Delta(DeltaType.DELETED, known))
+            if self._order:
+                self._changed.notify()
+
+    def replace(self, objects: Mapping[str, T], revision: int) -> None:
+        """A list as of `revision` is all there is: Replaced for what it has, Deleted with a tombstone for what is gone.
+
+        The revision's marker follows by `mark`, as for a watch.
+        """
+        with self._changed:
+            for key, known in self._newest.items():
+                if key not in objects:
+                    self._put(key, Delta(DeltaType.DELETED, DeletedFinalStateUnknown(known)))
+            for key, obj in objects.items():
+                self._put(key, Delta(DeltaType.REPLACED, obj))
+            self._newest = dict(objects)
+            if self._listed is None:
+                self._listed = revision
+            self._changed.notify()
+
+    def resync(self) -> None:
+        """Put in a Sync for every object that has no delta waiting."""
+        with self._changed:
+            for key, obj in self._newest.items():
+                if key not in self._deltas:
+                    self._put(key, Delta(DeltaType.SYNC, obj))
+            self._changed.notify()
+
+    def mark(self, revision: int) -> bool:
+        """All changes up to `revision` have been put in.
+
+        Returns:
+            True when the marker is through already, since nothing waits before it and the consumer is at rest: the
+            caller hands it on. Else it is queued and comes with a batch.
+        """
+        with self._changed:
+            if self._resting and not self._order:
+                self._popped = max(self._popped, revision)
+                return True
+            if self._order and isinstance(self._order[-1], int):
+                self._order[-1] = max(self._order[-1], revision)
+            else:
+                self._order.append(revision)
+            self._changed.notify()
+            return False
+
+    # --- taking out
+
+    def pop_batch(self, most: int, stop: threading.Event, timeout: float, clock: Clock) -> Batch[T]:
+        """Take the deltas of up to `most` keys; whoever calls again says that all taken before is applied.
+
+        Args:
+            timeout: Seconds to wait at most while empty.
+
+        Returns:
+            A batch; an empty one at the timeout, or when stopped or closed.
+        """
+        end = clock.now() + timeout
+        with self._changed:
+            self._resting = True
+            while not self._order:
+                left = end - clock.now()
+                if self._closed or stop.is_set() or left <= 0:
+                    return Batch()
+                self._changed.wait(min(left, LONGEST_WAIT))
+            self._resting = False
+            taken: list[tuple[str, tuple[Delta[T], ...]]] = []
+            revision = None
+            # A marker right behind the last key is taken with it: it says that these keys are all.
+            while self._order and (len(taken) < most or isinstance(self._order[0], int)):
+                entry = self._order.popleft()
+                if isinstance(entry, int):
+                    revision = self._popped = max(self._popped, entry)
+                else:
+                    taken.append((entry, tuple(self._deltas.pop(entry))))
+            return Batch(tuple(taken), revision)
+
+    @property
+    def has_synced(self) -> bool:
+        """The first list has been popped whole."""
+        with self._changed:
+            return self._listed is not None and self._popped >= self._listed
+
+    def close(self) -> None:
+        """Wake the consumer, which finds nothing more once it has popped what is here."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    @property
+    def closed(self) -> bool:
+        """Closed, and everything has been popped."""
+        with self._changed:
+            return self._closed and not self._order
+
+    def __len__(self) -> int:
+        """Keys that wait."""
+        with self._changed:
+            return len(self._deltas)
+
+    def _put(self, key: str, delta: Delta[T]) -> None:
+        waiting = self._deltas.get(key)
+        if waiting is None:
+            self._deltas[key] = [delta]
+            self._order.append(key)
+        elif delta.type is DeltaType.DELETED and waiting[-1].type is DeltaType.DELETED:
+            # Two deletions in a row are one: the one that knows the final state says more.
+            if isinstance(waiting[-1].object, DeletedFinalStateUnknown):
+                waiting[-1] = delta
+        else:
+            waiting.append(delta)

@@ -1,0 +1,134 @@
+"""The reflector: turns keys and values of one kind into deltas of decoded objects, each value decoded once at most."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+from component import logs
+from lockd.ports import KeyValue
+from replica.api.codec import Undecodable
+from replica.api.objects import Object
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from lockd.etcd.model import WatchEvent
+    from replica.api.kinds import Kind
+    from replica.cache.delta_fifo import DeltaFIFO
+
+T = TypeVar("T", bound=Object)
+
+_log = logs.get(__name__)
+
+EXPECTED_LIMIT = 20_000
+"""Own writes awaited at most; the oldest is forgotten first, and is then decoded like any other's."""
+
+
+class _Expected(NamedTuple, Generic[T]):
+    value: bytes
+    obj: T
+
+
+class Reflector(Generic[T]):
+    """Feeds a kind's delta FIFO from lists and watch events. The watch hub's thread drives it.
+
+    Args:
+        prefix: All keys', such as `/lockd`.
+        decode: Makes the object of a key and value; what it raises is logged, and the object counts as absent, so that
+            every replica sees the same whatever it saw before.
+        keep: Objects for which it is false count as absent, such as pods that have ended.
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        prefix: str,
+        fifo: DeltaFIFO[T],
+        *,
+        decode: Callable[[KeyValue], T],
+        keep: Callable[[T], bool] | None = None,
+    ) -> None:
+        self.kind = kind
+        self._base = f"{prefix}/{kind.plural}/"
+        self._slashes = 1 if kind.namespaced else 0
+        self._fifo = fifo
+        self._decode = decode
+        self._keep = keep
+        self._expected: dict[str, _Expected[T]] = {}
+        self.decoded = 0
+        """Values decoded so far."""
+        self.recognised = 0
+        """Own writes that came back as expected and were not decoded."""
+
+    def expect(self, key: str, value: bytes, obj: T) -> None:
+        """This process is about to put `value` at `key`, which is `obj`: when it comes back, don't decode it.
+
+        Say so before sending. Any other change of the key voids it. Safe to call from any thread.
+
+        Args:
+            key: The whole key in etcd.
+            obj: What `value` decodes to; the revision is filled in when it comes back.
+        """
+        while len(self._expected) >= EXPECTED_LIMIT:
+            self._expected.pop(next(iter(self._expected)), None)
+        self._expected[key] = _Expected(value, obj)
+
+    def forget(self, key: str) -> None:
+        """The write will not come back: it was refused."""
+        self._expected.pop(key, None)
+
+    def replace(self, kvs: Iterable[KeyValue], revision: int) -> None:
+        """All keys of the kind as listed at `revision`; what hasn't changed since is not decoded again."""
+        objects: dict[str, T] = {}
+        for kv in kvs:
+            path = self._path(kv.key)
+            if path is None:
+                continue
+            known = self._fifo.newest(path)
+            obj = known if known is not None and known.mod_revision == kv.mod_revision else self._read(kv)
+            if obj is not None:
+                objects[path] = obj
+        self._fifo.replace(objects, revision)
+
+    def apply(self, events: Iterable[WatchEvent]) -> None:
+        """Changes in revision order; what is known already (a watch that resumed repeats itself) is skipped."""
+        changes: list[tuple[str, T | None]] = []
+        for event in events:
+            path = self._path(event.key)
+            if path is None:
+                continue
+            if event.value is None:
+                self._expected.pop(event.key, None)
+                changes.append((path, None))
+                continue
+            known = self._fifo.newest(path)
+            if known is not None and known.mod_revision >= event.mod_revision:
+                continue
+            kv = KeyValue(event.key, event.value, event.mod_revision, event.create_revision, event.version, event.lease)
+            changes.append((path, self._read(kv)))
+        if changes:
+            self._fifo.apply(changes)
+
+    def _path(self, key: str) -> str | None:
+        """`namespace/name` or `name`; None for a key that isn't an object's."""
+        path = key[len(self._base) :]
+        if path.count("/") != self._slashes or not all(path.split("/")):
+            return None
+        return path
+
+    def _read(self, kv: KeyValue) -> T | None:
+        expected = self._expected.pop(kv.key, None)
+        if expected is not None and expected.value == kv.value:
+            self.recognised += 1
+            obj = expected.obj.at(kv.mod_revision, expected.obj.token)
+        else:
+            self.decoded += 1
+            try:
+                obj = self._decode(kv)
+            except Undecodable as error:
+                _log.error("value can't be read", key=error.key, problem=error.problem, revision=kv.mod_revision)
+                return None
+            except Exception as error:  # noqa: BLE001 - one object that nobody foresaw must not blind the replica
+                _log.exception("value can't be read", error, key=kv.key, revision=kv.mod_revision)
+                return None
+        return obj if self._keep is None or self._keep(obj) else None

@@ -1,0 +1,1 @@
+"""Events, as people read them: recorded, broadcast, logged and stored."""

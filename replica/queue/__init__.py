@@ -1,0 +1,1 @@
+"""What waits to be scheduled, and in which order: heaps, the scheduling queue, the work queue."""

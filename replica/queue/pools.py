@@ -1,0 +1,127 @@
+"""The places where a pod waits: active, backoff, unschedulable, gated. Pure: the queue has the lock and the clock."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from replica.queue.heap import Heap
+from replica.queue.pod import by_backoff
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from replica.api.pods import Pod
+    from replica.queue.pod import QueuedPod
+
+ACTIVE: Final = "active"
+BACKOFF: Final = "backoff"
+UNSCHEDULABLE: Final = "unschedulable"
+GATED: Final = "gated"
+
+
+class Pools:
+    """Each pod in exactly one place.
+
+    Args:
+        order: What active pods are compared by, the smallest first.
+        gate: The plugin that keeps a pod out of the active queue, or "".
+        patience: Seconds after which an unschedulable pod is tried again though nothing happened.
+    """
+
+    def __init__(self, order: Callable[[QueuedPod], Any], gate: Callable[[Pod], str], *, patience: float) -> None:
+        self._gate = gate
+        self._patience = patience
+        self.active: Heap[QueuedPod] = Heap(_key, order)
+        self.backoff: Heap[QueuedPod] = Heap(_key, by_backoff)
+        # In the order in which pods were parked, which is the order in which their patience ends.
+        self.unschedulable: dict[str, QueuedPod] = {}
+        self.gated: dict[str, QueuedPod] = {}
+
+    def sizes(self) -> dict[str, int]:
+        """Pods by place."""
+        return {
+            ACTIVE: len(self.active),
+            BACKOFF: len(self.backoff),
+            UNSCHEDULABLE: len(self.unschedulable),
+            GATED: len(self.gated),
+        }
+
+    def find(self, key: str) -> QueuedPod | None:
+        return self.active.get(key) or self.backoff.get(key) or self.unschedulable.get(key) or self.gated.get(key)
+
+    def resting(self, key: str) -> QueuedPod | None:
+        """A pod in backoff or unschedulable."""
+        return self.backoff.get(key) or self.unschedulable.get(key)
+
+    def remove(self, key: str) -> QueuedPod | None:
+        """Take a pod out, wherever it is."""
+        return (
+            self.active.delete(key)
+            or self.backoff.delete(key)
+            or self.unschedulable.pop(key, None)
+            or self.gated.pop(key, None)
+        )
+
+    def place(self, queued: QueuedPod, now: float) -> str:
+        """Put a pod that is nowhere where it may go now: gated, in backoff, or active. Returns which."""
+        gate = self._gate(queued.pod)
+        if gate != queued.gated_by:
+            queued = replace(queued, gated_by=gate)
+        if gate:
+            self.gated[queued.key] = queued
+            return GATED
+        if queued.backoff_until > now:
+            self.backoff.add(queued)
+            return BACKOFF
+        self.active.add(queued)
+        return ACTIVE
+
+    def park(self, queued: QueuedPod, now: float) -> str:
+        """Put a pod that is nowhere into the unschedulable pool."""
+        self.unschedulable[queued.key] = replace(queued, parked_at=now)
+        return UNSCHEDULABLE
+
+    def refresh(self, queued: QueuedPod) -> None:
+        """Replace a waiting pod by its newer state where it is."""
+        if queued.key in self.active:
+            self.active.add(queued)
+        elif queued.key in self.backoff:
+            self.backoff.add(queued)
+        elif queued.key in self.gated:
+            self.gated[queued.key] = queued
+        else:
+            self.unschedulable[queued.key] = queued
+
+    def rested(self, now: float) -> list[QueuedPod]:
+        """Take out the pods whose backoff has ended."""
+        ready = []
+        while (first := self.backoff.peek()) is not None and first.backoff_until <= now:
+            self.backoff.delete(first.key)
+            ready.append(first)
+        return ready
+
+    def impatient(self, now: float) -> list[QueuedPod]:
+        """Take out the pods that have been unschedulable for too long."""
+        stale = []
+        for queued in self.unschedulable.values():
+            if queued.parked_at + self._patience > now:
+                break
+            stale.append(queued)
+        for queued in stale:
+            del self.unschedulable[queued.key]
+        return stale
+
+    def next_moment(self) -> float:
+        """When a backoff or a patience ends next; infinity when none does."""
+        first = self.backoff.peek()
+        oldest = next(iter(self.unschedulable.values()), None)
+        return min(
+            math.inf if first is None else first.backoff_until,
+            math.inf if oldest is None else oldest.parked_at + self._patience,
+        )
+
+
+def _key(queued: QueuedPod) -> str:
+    return queued.key
