@@ -21,8 +21,8 @@ $(STAMP): requirements.lock pyproject.toml tools/setup.py
 	@command -v $(PYTHON) >/dev/null || { echo "setup: no $(PYTHON) found: install Python 3.11 or newer, or make PYTHON=/path/to/python3" >&2; exit 1; }
 	@$(PYTHON) tools/setup.py
 
-demo: $(STAMP) ## show two fenced hand-offs on a real etcd
-	@$(BIN)/chaosctl demo
+demo: $(STAMP) ## show two fenced hand-offs on a real etcd; ARGS=--defaults for 15/10/2 s
+	@$(BIN)/chaosctl demo $(ARGS)
 
 test: $(STAMP) ## run the tests: unit tests on all cores, then the others; slow ones belong to `make chaos`
 	$(PYTEST) -n auto -m "not slow" tests/unit
