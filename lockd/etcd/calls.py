@@ -10,7 +10,7 @@ import grpc
 
 from lockd.errors import HistoryLost, OutcomeUnknown, StoreError, Unauthenticated, Unavailable
 from lockd.etcd.auth import NO_TOKEN, Authenticator
-from lockd.etcd.channel import AUTHENTICATE, HAS_LEADER, TXN
+from lockd.etcd.channel import AUTHENTICATE, HAS_LEADER, STATUS, TXN
 from lockd.etcd.classify import classify
 from lockd.etcd.telemetry import CallSpan
 
@@ -38,6 +38,7 @@ class Request:
         timeout: Seconds until it is given up.
         copy: 0, or its number among identical copies, each of which goes to another member.
         endpoint: The member to call; "" to have one picked.
+        needs_leader: Must the member know a leader? One that doesn't refuses the call at once.
     """
 
     method: Method
@@ -47,19 +48,41 @@ class Request:
     timeout: float
     copy: int = 0
     endpoint: str = ""
+    needs_leader: bool = True
+
+
+def status_request(endpoint: str, timeout: float) -> Request:
+    """To ask a member how it is; one without a leader tells that."""
+    return Request(
+        method=STATUS,
+        message=STATUS.request(),
+        write=False,
+        linearizable=False,
+        timeout=timeout,
+        endpoint=endpoint,
+        needs_leader=False,
+    )
 
 
 class Caller:
     """Makes calls. Thread-safe."""
 
     def __init__(
-        self, connection: Connection, channels: Channels, picker: Picker, witness: Witness, clock: Clock
+        self,
+        connection: Connection,
+        channels: Channels,
+        picker: Picker,
+        *,
+        witness: Witness,
+        clock: Clock,
+        auth: Authenticator | None = None,
     ) -> None:
+        """`auth`: another caller's, to share its token."""
         self.channels = channels
         self.picker = picker
         self.witness = witness
         self.clock = clock
-        self.auth = Authenticator(self._login if connection.user is not None else None)
+        self.auth = auth or Authenticator(self._login if connection.user is not None else None)
         self._connection = connection
 
     def call(self, request: Request) -> Any:
@@ -74,7 +97,7 @@ class Caller:
             token = self.auth.token(end - self.clock.now())
             flight = _Flight(self, request, end)
             try:
-                response = flight.stub()(request.message, timeout=flight.left(), metadata=metadata(token))
+                response = flight.stub()(request.message, timeout=flight.left(), metadata=flight.metadata(token))
             except (grpc.RpcError, ValueError) as error:
                 failure = flight.failed(error)
                 if logins < _LOGINS and isinstance(failure, Unauthenticated) and self.auth.refuse(token):
@@ -137,7 +160,7 @@ class Sending:
             return
         flight = _Flight(self._caller, self._request, self._end)
         try:
-            future = flight.stub().future(self._request.message, timeout=flight.left(), metadata=metadata(token))
+            future = flight.stub().future(self._request.message, timeout=flight.left(), metadata=flight.metadata(token))
         except ValueError as error:
             self._done(flight.failed(error))
             return
@@ -186,6 +209,10 @@ class _Flight:
         """The method to invoke; ValueError when the channels are closed."""
         return self._caller.channels.unary(self._endpoint, self._request.method)
 
+    def metadata(self, token: str) -> tuple[tuple[str, str], ...]:
+        """What goes with the call."""
+        return metadata(token, needs_leader=self._request.needs_leader)
+
     def left(self) -> float:
         """Seconds until the deadline, not below 0."""
         return max(0.0, self._end - self._caller.clock.now())
@@ -226,6 +253,7 @@ class _Flight:
         self._caller.picker.done(self._endpoint, self._call, self._caller.clock.now(), well=well)
 
 
-def metadata(token: str) -> tuple[tuple[str, str], ...]:
-    """What goes with each call."""
-    return (HAS_LEADER, ("token", token)) if token else (HAS_LEADER,)
+def metadata(token: str, *, needs_leader: bool = True) -> tuple[tuple[str, str], ...]:
+    """What goes with each call and each stream."""
+    leader = (HAS_LEADER,) if needs_leader else ()
+    return (*leader, ("token", token)) if token else leader

@@ -11,31 +11,35 @@ from typing import TYPE_CHECKING, Any, Final
 from component.clock import SystemClock
 from lockd.errors import Compacted, LeaseNotFound, Rejected, StoreError, Unavailable
 from lockd.etcd import model
-from lockd.etcd.calls import Caller, Request
+from lockd.etcd.calls import Caller, Request, status_request
 from lockd.etcd.channel import (
     COMPACT,
     LEASE_GRANT,
     LEASE_KEEPALIVE,
     LEASE_REVOKE,
     RANGE,
-    STATUS,
     TXN,
     Channels,
 )
 from lockd.etcd.picker import Picker
 from lockd.etcd.retry import persist
+from lockd.etcd.stream import Pace
+from lockd.etcd.watch import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from component.clock import Clock
+    from component.lifecycle import Group
+    from lockd.etcd.auth import Authenticator
     from lockd.etcd.channel import Method
     from lockd.etcd.connection import Connection
-    from lockd.etcd.model import Listing, MemberStatus, RangeReply
+    from lockd.etcd.model import Listing, MemberStatus, RangeReply, WatchItem, WatchTarget
     from lockd.etcd.witness import Witness
     from lockd.ports import Call, KeyValue, Txn, TxnReply
 
 _CLOCK: Final = SystemClock()
+_PACE: Final = Pace()
 _LEASE_IDS: Final = 2**63 - 1
 
 
@@ -74,8 +78,10 @@ class Gateway:
         self._witness = witness
         self._clock = clock
         self._first = os.getpid() + zlib.crc32(purpose.encode()) if first is None else first
-        self._channels = Channels(connection, purpose=purpose)
-        self.caller = Caller(connection, self._channels, self._picker(), witness, clock)
+        self.caller = self._make_caller(purpose)
+        self._lock = threading.Lock()
+        self._watcher: Caller | None = None
+        self._watches: list[Watch] = []
         self._closing = threading.Event()
 
     def range(
@@ -107,7 +113,9 @@ class Gateway:
             keys_only=keys_only,
             serializable=serializable,
         )
-        return model.range_reply(self._persist(RANGE, message, timeout, linearizable=not serializable))
+        return model.range_reply(
+            self._persist(RANGE, message, timeout, linearizable=not serializable, alone=serializable)
+        )
 
     def list(self, prefix: str, *, page: int = 5000, timeout: float) -> Listing:
         """Read all keys that begin with `prefix`, `page` at a time, all as of the first page's revision.
@@ -190,23 +198,59 @@ class Gateway:
 
     def status(self, endpoint: str, *, timeout: float) -> MemberStatus:
         """Ask one member how it is; not tried again."""
-        request = Request(
-            method=STATUS,
-            message=STATUS.request(),
-            write=False,
-            linearizable=False,
-            timeout=timeout,
-            endpoint=endpoint,
-        )
-        return model.member_status(endpoint, self.caller.call(request))
+        return model.member_status(endpoint, self.caller.call(status_request(endpoint, timeout)))
+
+    def watch(
+        self,
+        targets: Sequence[WatchTarget],
+        sink: Callable[[WatchItem], None],
+        *,
+        group: Group | None = None,
+        pace: Pace = _PACE,
+    ) -> Watch:
+        """Follow a few targets on one stream, on connections apart from those of calls, until closed.
+
+        Args:
+            sink: Gets each item in the watch's own thread; what it raises ends the watch and fails the group.
+            group: Owns the thread, and ends it; by default the watch has a group of its own, and `close` ends it.
+            pace: When to ask for a sign of life, and when to open the stream again on another member.
+        """
+        watch = Watch(self._watching(), targets, sink, pace)
+        with self._lock:
+            self._watches.append(watch)
+        watch.start(group)
+        return watch
 
     def close(self) -> None:
         """End all calls, watches and connections."""
         self._closing.set()
-        self._channels.close()
+        with self._lock:
+            watches, watcher = tuple(self._watches), self._watcher
+        for watch in watches:
+            watch.cancel()
+        for watch in watches:
+            watch.close()
+        if watcher is not None:
+            watcher.channels.close()
+        self.caller.channels.close()
 
-    def _picker(self) -> Picker:
-        return Picker(self.connection.endpoints, first=self._first)
+    def _watching(self) -> Caller:
+        """The caller for watches, on channels of its own."""
+        with self._lock:
+            self._watches = [watch for watch in self._watches if watch.running]
+            if self._watcher is None:
+                self._watcher = self._make_caller(f"{self.purpose}-watch", self.caller.auth)
+            return self._watcher
+
+    def _make_caller(self, purpose: str, auth: Authenticator | None = None) -> Caller:
+        return Caller(
+            self.connection,
+            Channels(self.connection, purpose=purpose),
+            Picker(self.connection.endpoints, first=self._first),
+            witness=self._witness,
+            clock=self._clock,
+            auth=auth,
+        )
 
     def _txn_request(self, txn: Txn, timeout: float, copy: int) -> Request:
         return Request(
@@ -218,7 +262,11 @@ class Gateway:
             copy=copy,
         )
 
-    def _persist(self, method: Method, message: Any, timeout: float, *, linearizable: bool = True) -> Any:
+    def _persist(
+        self, method: Method, message: Any, timeout: float, *, linearizable: bool = True, alone: bool = False
+    ) -> Any:
+        """Call until answered; `alone`: a member without a leader may answer."""
+
         def once(attempt: int, seconds: float) -> Any:
             return self.caller.call(
                 Request(
@@ -228,6 +276,7 @@ class Gateway:
                     linearizable=linearizable,
                     timeout=seconds,
                     copy=attempt,
+                    needs_leader=not alone,
                 )
             )
 

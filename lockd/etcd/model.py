@@ -26,6 +26,7 @@ from lockd.ports import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from lockd.errors import StoreError
     from lockd.ports import Op, OpReply
 
 _EQUAL: Final = 0
@@ -134,6 +135,21 @@ class WatchCompacted:
 
     target: WatchTarget
     compact_revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class WatchInterrupted:
+    """The stream broke; it is being reopened and will resume where it was. Told once until something arrives again.
+
+    Attributes:
+        error: Why. After HistoryLost nothing comes any more; on PermissionDenied a person must act.
+    """
+
+    error: StoreError
+
+
+WatchItem = WatchBatch | WatchProgress | WatchCompacted | WatchInterrupted
+"""What a watch delivers."""
 
 
 def encode_key(key: str) -> bytes:

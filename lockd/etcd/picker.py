@@ -53,6 +53,11 @@ class Picker:
         self._calls = count(1)
         self._lock = threading.Lock()
 
+    @property
+    def size(self) -> int:
+        """How many members there are."""
+        return len(self._members)
+
     def pick(self, now: float, *, copy: int = 0) -> str:
         """The endpoint to call for copy number `copy`, 0 being the first."""
         with self._lock:
