@@ -1,0 +1,332 @@
+"""The node table: nodes as rows of NumPy arrays, kept up to date row by row.
+
+Informers change it from their threads; a scheduling cycle reads a snapshot, for which only changed rows are copied.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from replica.api import resources
+from replica.cache.nodes import CPU, EPHEMERAL, LANES, MEMORY, PODS, Nodes
+
+if TYPE_CHECKING:
+    from replica.api.nodes import Node
+    from replica.api.pods import Pod
+    from replica.api.podspec import PodSpec
+
+LIMIT = 1 << 56
+"""Amounts of a node above this (64 PiB) count as this, so that a score's `100 * amount` stays within int64."""
+
+DEMAND_LIMIT = 2 * LIMIT
+"""Requests above this count as this: above LIMIT still, so they fit no node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a pod takes from its node, sorted out for the table and for the plugins.
+
+    Attributes:
+        cpu: Millicpu.
+        memory: Bytes.
+        ephemeral: Bytes of ephemeral storage.
+        extended: Resource name and whole units of everything else that is requested.
+        scoring_cpu: Millicpu with 100m for each container that requests none. For scores only.
+        scoring_memory: Bytes with 200Mi for each container that requests none. For scores only.
+    """
+
+    cpu: int = 0
+    memory: int = 0
+    ephemeral: int = 0
+    extended: tuple[tuple[str, int], ...] = ()
+    scoring_cpu: int = 0
+    scoring_memory: int = 0
+
+
+@lru_cache(maxsize=4096)
+def demand_of(spec: PodSpec) -> Demand:
+    """What pods of this specification take."""
+    amounts = dict(spec.requests)
+    return Demand(
+        cpu=amounts.pop(resources.CPU, 0),
+        memory=amounts.pop(resources.MEMORY, 0),
+        ephemeral=amounts.pop(resources.EPHEMERAL_STORAGE, 0),
+        extended=tuple((name, amount) for name, amount in amounts.items() if amount and name != resources.PODS),
+        scoring_cpu=spec.scoring_cpu,
+        scoring_memory=spec.scoring_memory,
+    )
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A node name: its row while the node exists, its pods, and their exact sums (Python's integers don't overflow)."""
+
+    row: int | None = None
+    pods: dict[str, Pod] = field(default_factory=dict)
+    sums: dict[int, int] = field(default_factory=dict)
+    scoring: list[int] = field(default_factory=lambda: [0, 0])
+
+
+class _Columns:
+    """One set of arrays with room for `capacity` rows. Rows count along the last index, so a lane is contiguous."""
+
+    def __init__(self, lanes: int, capacity: int) -> None:
+        self.allocatable = np.zeros((lanes, capacity), np.int64)
+        self.requested = np.zeros((lanes, capacity), np.int64)
+        self.scoring = np.zeros((2, capacity), np.int64)
+        self.unschedulable = np.zeros(capacity, np.bool_)
+        self.valid = np.zeros(capacity, np.bool_)
+        self.generation = np.zeros(capacity, np.int64)
+        self.node_generation = np.zeros(capacity, np.int64)
+        self.names: list[str] = []
+        self.index: dict[str, int] = {}
+        self.objects: list[Node | None] = []
+        self.pods: list[dict[str, Pod]] = []
+
+    def grown(self, lanes: int, capacity: int) -> _Columns:
+        """A copy with room for more."""
+        copy = _Columns(lanes, capacity)
+        old_lanes, old = self.allocatable.shape
+        copy.allocatable[:old_lanes, :old] = self.allocatable
+        copy.requested[:old_lanes, :old] = self.requested
+        copy.scoring[:, :old] = self.scoring
+        for name in ("unschedulable", "valid", "generation", "node_generation"):
+            getattr(copy, name)[:old] = getattr(self, name)
+        copy.names = list(self.names)
+        copy.index = dict(self.index)
+        copy.objects = list(self.objects)
+        copy.pods = list(map(dict, self.pods))
+        return copy
+
+    def append_row(self) -> None:
+        """One more row, of no node yet."""
+        self.names.append("")
+        self.objects.append(None)
+        self.pods.append({})
+
+    def rename(self, row: int, name: str) -> None:
+        """Give a row to another node, or to none ("")."""
+        old = self.names[row]
+        if old and self.index.get(old) == row:
+            del self.index[old]
+        self.names[row] = name
+        if name:
+            self.index[name] = row
+
+    def copy_row(self, row: int, source: _Columns) -> None:
+        self.allocatable[:, row] = source.allocatable[:, row]
+        self.requested[:, row] = source.requested[:, row]
+        self.scoring[:, row] = source.scoring[:, row]
+        self.unschedulable[row] = source.unschedulable[row]
+        self.valid[row] = source.valid[row]
+        self.generation[row] = source.generation[row]
+        self.node_generation[row] = source.node_generation[row]
+        self.rename(row, source.names[row])
+        self.objects[row] = source.objects[row]
+        self.pods[row] = dict(source.pods[row])
+
+
+class NodeTable:
+    """Nodes and the pods on them, assumed ones too. Thread-safe.
+
+    Pods on a node that isn't known (yet, or no more) are kept by the node's name and counted when it comes.
+    """
+
+    def __init__(self, capacity: int = 64) -> None:
+        self._lock = threading.Lock()
+        self._lanes: dict[str, int] = {name: lane for lane, name in enumerate(LANES)}
+        self._live = _Columns(len(LANES), capacity)
+        self._entries: dict[str, _Entry] = {}
+        self._free: list[int] = []
+        self._generation = 0
+        self._count = 0
+        self._changed: set[int] = set()
+        self._copy = _Columns(len(LANES), capacity)
+        self._view: Nodes | None = None
+
+    def set_node(self, node: Node) -> int:
+        """Add or update a node; its pods stay. Returns its row."""
+        with self._lock:
+            for resource, _ in node.allocatable:
+                self._lane(resource)
+            entry = self._entry(node.name)
+            if entry.row is None:
+                entry.row = self._take_row(node.name, entry)
+            row = entry.row
+            live = self._live
+            live.allocatable[:, row] = 0
+            for resource, amount in node.allocatable:
+                live.allocatable[self._lanes[resource], row] = max(0, min(amount, LIMIT))
+            live.unschedulable[row] = node.unschedulable
+            live.objects[row] = node
+            self._touch(row, node=True)
+            return row
+
+    def remove_node(self, name: str) -> None:
+        """Forget a node; its pods wait for a node of this name. An unknown name is no error."""
+        with self._lock:
+            entry = self._entries.get(name)
+            if entry is None or entry.row is None:
+                return
+            row, entry.row = entry.row, None
+            live = self._live
+            live.allocatable[:, row] = 0
+            live.requested[:, row] = 0
+            live.scoring[:, row] = 0
+            live.unschedulable[row] = False
+            live.valid[row] = False
+            live.rename(row, "")
+            live.objects[row] = None
+            live.pods[row] = {}
+            self._free.append(row)
+            self._count -= 1
+            self._touch(row, node=True)
+            self._drop_if_empty(name, entry)
+
+    def add_pod(self, node: str, pod: Pod) -> bool:
+        """Count a pod on a node; a pod (by uid) that is there already is counted anew.
+
+        Returns:
+            Whether the node is known.
+        """
+        with self._lock:
+            entry = self._entry(node)
+            if (old := entry.pods.get(pod.uid)) is not None:
+                self._account(entry, demand_of(old.spec), -1)
+            entry.pods[pod.uid] = pod
+            self._account(entry, demand_of(pod.spec), 1)
+            if entry.row is None:
+                return False
+            self._write_usage(entry, entry.row)
+            self._live.pods[entry.row][pod.uid] = pod
+            self._touch(entry.row)
+            return True
+
+    def remove_pod(self, node: str, uid: str) -> bool:
+        """Stop counting a pod; False when it wasn't there."""
+        with self._lock:
+            entry = self._entries.get(node)
+            if entry is None or (old := entry.pods.pop(uid, None)) is None:
+                return False
+            self._account(entry, demand_of(old.spec), -1)
+            if entry.row is not None:
+                self._write_usage(entry, entry.row)
+                del self._live.pods[entry.row][uid]
+                self._touch(entry.row)
+            self._drop_if_empty(node, entry)
+            return True
+
+    def row(self, name: str) -> int | None:
+        """The node's row, or None when it isn't known."""
+        with self._lock:
+            return self._live.index.get(name)
+
+    def sizes(self) -> tuple[int, int]:
+        """How many nodes are known, and how many pods are counted."""
+        with self._lock:
+            return self._count, sum(len(entry.pods) for entry in self._entries.values())
+
+    def snapshot(self) -> Nodes:
+        """The table as it is now. For one reader: the next call changes what the last one returned."""
+        with self._lock:
+            live, copy = self._live, self._copy
+            if copy.allocatable.shape != live.allocatable.shape:
+                copy = self._copy = live.grown(*live.allocatable.shape)
+                self._view = None
+            else:
+                for _ in range(len(live.names) - len(copy.names)):
+                    copy.append_row()
+                    self._view = None
+                for row in self._changed:
+                    copy.copy_row(row, live)
+            self._changed.clear()
+            if self._view is None:
+                self._view = _view(copy, dict(self._lanes))
+            self._view.count = self._count
+            return self._view
+
+    # --- under the lock ----------------------------------------------------------------------------------------------
+
+    def _entry(self, name: str) -> _Entry:
+        entry = self._entries.get(name)
+        if entry is None:
+            entry = self._entries[name] = _Entry()
+        return entry
+
+    def _drop_if_empty(self, name: str, entry: _Entry) -> None:
+        if entry.row is None and not entry.pods:
+            del self._entries[name]
+
+    def _lane(self, resource: str) -> int:
+        lane = self._lanes.get(resource)
+        if lane is None:
+            lane = self._lanes[resource] = len(self._lanes)
+            self._live = self._live.grown(lane + 1, self._live.valid.size)
+        return lane
+
+    def _take_row(self, name: str, entry: _Entry) -> int:
+        if self._free:
+            row = self._free.pop()
+        else:
+            row = len(self._live.names)
+            if row == self._live.valid.size:
+                self._live = self._live.grown(len(self._lanes), 2 * row)
+            self._live.append_row()
+        self._live.rename(row, name)
+        self._live.valid[row] = True
+        self._live.pods[row] = dict(entry.pods)
+        self._write_usage(entry, row)
+        self._count += 1
+        return row
+
+    def _account(self, entry: _Entry, demand: Demand, sign: int) -> None:
+        sums = entry.sums
+        sums[CPU] = sums.get(CPU, 0) + sign * demand.cpu
+        sums[MEMORY] = sums.get(MEMORY, 0) + sign * demand.memory
+        sums[PODS] = sums.get(PODS, 0) + sign
+        if demand.ephemeral:
+            sums[EPHEMERAL] = sums.get(EPHEMERAL, 0) + sign * demand.ephemeral
+        for resource, amount in demand.extended:
+            lane = self._lane(resource)
+            sums[lane] = sums.get(lane, 0) + sign * amount
+        entry.scoring[0] += sign * demand.scoring_cpu
+        entry.scoring[1] += sign * demand.scoring_memory
+
+    def _write_usage(self, entry: _Entry, row: int) -> None:
+        requested, scoring = self._live.requested, self._live.scoring
+        for lane, amount in entry.sums.items():
+            requested[lane, row] = min(amount, DEMAND_LIMIT)
+        scoring[0, row] = min(entry.scoring[0], DEMAND_LIMIT)
+        scoring[1, row] = min(entry.scoring[1], DEMAND_LIMIT)
+
+    def _touch(self, row: int, *, node: bool = False) -> None:
+        self._generation += 1
+        self._live.generation[row] = self._generation
+        if node:
+            self._live.node_generation[row] = self._generation
+        self._changed.add(row)
+
+
+def _view(columns: _Columns, lanes: dict[str, int]) -> Nodes:
+    rows = len(columns.names)
+    return Nodes(
+        lanes=lanes,
+        allocatable=columns.allocatable[:, :rows],
+        requested=columns.requested[:, :rows],
+        scoring=columns.scoring[:, :rows],
+        unschedulable=columns.unschedulable[:rows],
+        valid=columns.valid[:rows],
+        generation=columns.generation[:rows],
+        node_generation=columns.node_generation[:rows],
+        names=columns.names,
+        index=columns.index,
+        objects=columns.objects,
+        pods=columns.pods,
+        first=0,
+        count=0,
+    )

@@ -1,0 +1,1 @@
+"""The scheduling framework: extension points, profiles, and the runtime that takes a pod through its plugins."""

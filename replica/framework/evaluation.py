@@ -1,0 +1,307 @@
+"""From a pod to the node that it should have: PreFilter, Filter, PreScore, Score, NormalizeScore, and the choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from replica.framework.adapter import filter_one_by_one, score_one_by_one
+from replica.framework.diagnosis import Diagnosis
+from replica.framework.interface import (
+    HIGHEST_SCORE,
+    FilterPlugin,
+    NodeFilterPlugin,
+    NodeScorePlugin,
+    Normalizer,
+    ScorePlugin,
+)
+from replica.framework.status import Code, PluginFailed
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Sequence
+
+    from replica.api.pods import Pod
+    from replica.cache.nodes import Amounts, Flags, Nodes
+    from replica.framework.cycle_state import CycleState
+    from replica.framework.interface import Plugin, PreFilterPlugin, PreScorePlugin, Refusal
+    from replica.framework.metrics import FrameworkMetrics
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a pod should go.
+
+    Attributes:
+        row: The node's row in the view.
+        feasible: How many nodes could have taken it.
+        evaluated: How many nodes there were.
+        score: The chosen node's, weights counted in; 0 when there was no choice.
+    """
+
+    node_name: str
+    row: int
+    feasible: int
+    evaluated: int
+    score: int = 0
+
+
+class Weighted:
+    """A Score plugin and what its scores are multiplied by."""
+
+    __slots__ = ("normalizer", "one_by_one", "plugin", "vector", "weight")
+
+    def __init__(self, plugin: ScorePlugin | NodeScorePlugin, weight: int) -> None:
+        self.plugin = plugin
+        self.weight = weight
+        # Asked once: isinstance of a protocol looks at every member.
+        self.vector = plugin if isinstance(plugin, ScorePlugin) else None
+        self.one_by_one = None if isinstance(plugin, ScorePlugin) else plugin
+        self.normalizer = plugin if isinstance(plugin, Normalizer) else None
+
+    def score(self, state: CycleState, pod: Pod, nodes: Nodes, feasible: Flags) -> Amounts:
+        if self.vector is not None:
+            return self.vector.score(state, pod, nodes)
+        if self.one_by_one is not None:
+            return score_one_by_one(self.one_by_one, state, pod, nodes, feasible)
+        return np.zeros(nodes.size, np.int64)
+
+
+@dataclass(slots=True)
+class _Trace:
+    """What the filters said of one pod, for the diagnosis."""
+
+    allowed: Flags
+    narrowed_by: tuple[str, ...] = ()
+    verdicts: list[tuple[FilterPlugin, Flags]] = field(default_factory=list)
+    refusals: list[tuple[str, Sequence[Refusal]]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Reasons:
+    """Reasons counted, who gave them, and the rows where preemption may help."""
+
+    resolvable: Flags
+    counts: dict[str, int] = field(default_factory=dict)
+    plugins: set[str] = field(default_factory=set)
+
+    def add(self, plugin: str, refusals: Sequence[Refusal], among: Flags) -> None:
+        for refusal in refusals:
+            rows = refusal.rows & among
+            count = int(np.count_nonzero(rows))
+            if count:
+                self.plugins.add(plugin)
+                self.counts[refusal.reason] = self.counts.get(refusal.reason, 0) + count
+                if refusal.code is not Code.UNSCHEDULABLE:
+                    self.resolvable &= ~rows
+
+
+class Evaluator:
+    """Runs a profile's plugins over all nodes. Filter stops for a node at its first refusal.
+
+    A plugin that raises, or answers with a column of another shape or out of range, ends the evaluation with
+    `PluginFailed`.
+    """
+
+    def __init__(
+        self,
+        *,
+        pre_filters: Sequence[PreFilterPlugin],
+        filters: Sequence[FilterPlugin | NodeFilterPlugin],
+        pre_scores: Sequence[PreScorePlugin],
+        scores: Sequence[Weighted],
+        draw: random.Random,
+        metrics: FrameworkMetrics,
+    ) -> None:
+        self._pre_filters = tuple(pre_filters)
+        self._filters = tuple(plugin for plugin in filters if isinstance(plugin, FilterPlugin))
+        self._node_filters = tuple(
+            plugin
+            for plugin in filters
+            if isinstance(plugin, NodeFilterPlugin) and not isinstance(plugin, FilterPlugin)
+        )
+        self._pre_scores = tuple(pre_scores)
+        self._scores = tuple(scores)
+        self._draw = draw
+        self._metrics = metrics
+
+    def place(self, state: CycleState, pod: Pod, nodes: Nodes) -> Placement | Diagnosis:
+        """The best node for a pod, or why there is none.
+
+        Raises:
+            PluginFailed: A plugin is broken.
+        """
+        if not nodes.count:
+            return Diagnosis(0)
+        feasible = self.feasible(state, pod, nodes)
+        if isinstance(feasible, Diagnosis):
+            return feasible
+        count = int(np.count_nonzero(feasible))
+        if count == 1:
+            row = int(feasible.argmax())
+            return Placement(nodes.names[row], row, 1, nodes.count)
+        scores = self.score(state, pod, nodes, feasible)
+        row = self._choose(scores, feasible)
+        return Placement(nodes.names[row], row, count, nodes.count, int(scores[row]))
+
+    def feasible(self, state: CycleState, pod: Pod, nodes: Nodes) -> Flags | Diagnosis:
+        """bool[size]: the nodes that can take the pod, at least one, or why none can.
+
+        Raises:
+            PluginFailed: A plugin is broken.
+        """
+        found = self._pre_filter(state, pod, nodes)
+        if isinstance(found, Diagnosis):
+            return found
+        allowed, narrowed_by = found
+        trace = _Trace(nodes.valid if allowed is None else nodes.valid & allowed, narrowed_by)
+        passed = self._filter(state, pod, nodes, trace)
+        return passed if passed.any() else self._diagnose(state, pod, nodes, trace)
+
+    def score(self, state: CycleState, pod: Pod, nodes: Nodes, feasible: Flags) -> Amounts:
+        """int64[size]: the weighted sum of all scores. Rows that aren't feasible don't matter.
+
+        Raises:
+            PluginFailed: A plugin is broken.
+        """
+        self._pre_score(state, pod, nodes, feasible)
+        total = np.zeros(nodes.size, np.int64)
+        began = self._metrics.begin(state)
+        for weighted in self._scores:
+            plugin = weighted.plugin
+            if plugin.name in state.skip_score:
+                continue
+            start = self._metrics.begin(state)
+            try:
+                scores = weighted.score(state, pod, nodes, feasible)
+                if weighted.normalizer is not None:
+                    scores = weighted.normalizer.normalize(state, pod, scores, feasible)
+                _check_range(scores, feasible)
+                total += scores * weighted.weight
+            except Exception as error:
+                raise as_failure(error, plugin, "Score") from error
+            self._metrics.plugin(plugin.name, "Score", "Success", start)
+        self._metrics.point("Score", "Success", began)
+        return total
+
+    # --- steps -------------------------------------------------------------------------------------------------------
+
+    def _pre_filter(
+        self, state: CycleState, pod: Pod, nodes: Nodes
+    ) -> tuple[Flags | None, tuple[str, ...]] | Diagnosis:
+        """The rows that all PreFilters leave (None: all) and who narrowed them down, or why the pod is refused."""
+        names: frozenset[str] | None = None
+        narrowed: list[str] = []
+        began = self._metrics.begin(state)
+        for plugin in self._pre_filters:
+            start = self._metrics.begin(state)
+            try:
+                result = plugin.pre_filter(state, pod, nodes)
+            except Exception as error:
+                raise as_failure(error, plugin, "PreFilter") from error
+            status = result.status
+            self._metrics.plugin(plugin.name, "PreFilter", status.code.value, start)
+            if status.rejected:
+                self._metrics.point("PreFilter", status.code.value, began)
+                return Diagnosis(
+                    nodes.count,
+                    plugins=frozenset({plugin.name}),
+                    resolvable=nodes.valid if status.code is Code.UNSCHEDULABLE else None,
+                    pre_filter=status.message,
+                )
+            if status.code is Code.SKIP:
+                state.skip_filter.add(plugin.name)
+            elif not status.ok:
+                raise PluginFailed(plugin.name, "PreFilter", status.message or status.code.value)
+            if result.node_names is not None:
+                narrowed.append(plugin.name)
+                names = result.node_names if names is None else names & result.node_names
+        self._metrics.point("PreFilter", "Success", began)
+        return (None, ()) if names is None else (nodes.named(names), tuple(narrowed))
+
+    def _filter(self, state: CycleState, pod: Pod, nodes: Nodes, trace: _Trace) -> Flags:
+        passed = trace.allowed
+        began = self._metrics.begin(state)
+        for plugin in self._filters:
+            if plugin.name in state.skip_filter:
+                continue
+            start = self._metrics.begin(state)
+            try:
+                verdict = plugin.filter(state, pod, nodes)
+                if verdict is not None:
+                    trace.verdicts.append((plugin, verdict))
+                    passed = passed & verdict
+            except Exception as error:
+                raise as_failure(error, plugin, "Filter") from error
+            self._metrics.plugin(plugin.name, "Filter", "Success", start)
+        for one in self._node_filters:
+            if one.name in state.skip_filter or not passed.any():
+                continue
+            start = self._metrics.begin(state)
+            try:
+                passed, refusals = filter_one_by_one(one, state, pod, nodes, passed)
+            except Exception as error:
+                raise as_failure(error, one, "Filter") from error
+            trace.refusals.append((one.name, refusals))
+            self._metrics.plugin(one.name, "Filter", "Success", start)
+        self._metrics.point("Filter", "Success", began)
+        return passed
+
+    def _pre_score(self, state: CycleState, pod: Pod, nodes: Nodes, feasible: Flags) -> None:
+        began = self._metrics.begin(state)
+        for plugin in self._pre_scores:
+            start = self._metrics.begin(state)
+            try:
+                status = plugin.pre_score(state, pod, nodes, feasible)
+            except Exception as error:
+                raise as_failure(error, plugin, "PreScore") from error
+            self._metrics.plugin(plugin.name, "PreScore", status.code.value, start)
+            if status.code is Code.SKIP:
+                state.skip_score.add(plugin.name)
+            elif not status.ok:
+                raise PluginFailed(plugin.name, "PreScore", status.message or status.code.value)
+        self._metrics.point("PreScore", "Success", began)
+
+    def _diagnose(self, state: CycleState, pod: Pod, nodes: Nodes, trace: _Trace) -> Diagnosis:
+        """Count the reasons: of each node those of the first plugin that refused it."""
+        found = _Reasons(trace.allowed.copy())
+        if trace.narrowed_by and (left_out := int(np.count_nonzero(nodes.valid & ~trace.allowed))):
+            found.counts[f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(trace.narrowed_by))}]"] = left_out
+            found.plugins.update(trace.narrowed_by)
+        remaining = trace.allowed
+        for plugin, verdict in trace.verdicts:
+            refused = remaining & ~verdict
+            if refused.any():
+                try:
+                    found.add(plugin.name, plugin.explain(state, pod, nodes), refused)
+                except Exception as error:
+                    raise as_failure(error, plugin, "Filter") from error
+            remaining = remaining & verdict
+        for name, refusals in trace.refusals:
+            found.add(name, refusals, remaining)
+        return Diagnosis(
+            nodes.count,
+            found.counts,
+            frozenset(found.plugins),
+            resolvable=found.resolvable if found.resolvable.any() else None,
+        )
+
+    def _choose(self, scores: Amounts, feasible: Flags) -> int:
+        """The row with the highest score; of several one by chance."""
+        best = np.where(feasible, scores, np.int64(-1))
+        rows = np.flatnonzero(best == best.max())
+        return int(rows[0] if rows.size == 1 else rows[self._draw.randrange(rows.size)])
+
+
+def as_failure(error: Exception, plugin: Plugin, point: str) -> PluginFailed:
+    """What a plugin raised, with its name."""
+    return error if isinstance(error, PluginFailed) else PluginFailed(plugin.name, point, str(error) or repr(error))
+
+
+def _check_range(scores: Amounts, feasible: Flags) -> None:
+    """Scores after NormalizeScore lie in range, on feasible rows."""
+    outside = ((scores < 0) | (scores > HIGHEST_SCORE)) & feasible
+    if outside.any():
+        raise ValueError(f"score {int(scores[outside][0])} is outside 0 to {HIGHEST_SCORE}")

@@ -1,0 +1,267 @@
+"""A profile at work: its plugins made, and each extension point run in order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from lockd.errors import ConfigError
+from replica.framework.evaluation import Evaluator, Weighted, as_failure
+from replica.framework.interface import EnqueueExtensions, PostFilterResult, SigningPlugin
+from replica.framework.metrics import FrameworkMetrics
+from replica.framework.profile import Point
+from replica.framework.status import SUCCESS, Code, PluginFailed, Status, unschedulable
+from replica.framework.waiting import LONGEST_PERMIT_WAIT
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+    from replica.api.pods import Pod
+    from replica.cache.nodes import Nodes
+    from replica.framework.cycle_state import CycleState
+    from replica.framework.diagnosis import Diagnosis
+    from replica.framework.evaluation import Placement
+    from replica.framework.interface import (
+        BindPlugin,
+        Handle,
+        PermitPlugin,
+        Plugin,
+        PostBindPlugin,
+        PostFilterPlugin,
+        PreBindPlugin,
+        PreEnqueuePlugin,
+        QueueSortPlugin,
+        ReservePlugin,
+    )
+    from replica.framework.profile import Profile
+    from replica.framework.registry import Registry
+    from replica.queue.hints import Registration
+    from replica.queue.pod import QueuedPod
+
+P = TypeVar("P", bound="Plugin")
+
+
+class Runtime:
+    """One profile's plugins.
+
+    Every method that runs plugins turns what they raise into `PluginFailed` or a status, so that no plugin ends the
+    loop.
+
+    Raises:
+        ConfigError: With every problem: unknown plugins, bad arguments, no or two QueueSort plugins, no Bind plugin.
+    """
+
+    def __init__(self, profile: Profile, registry: Registry, handle: Handle) -> None:
+        self.scheduler_name = profile.scheduler_name
+        self._handle = handle
+        self._metrics = FrameworkMetrics(profile.scheduler_name, handle.clock)
+        self._plugins = _make(profile, registry, handle)
+        problems: list[str] = []
+        weights: dict[str, int] = {}
+
+        def at(point: Point) -> list[Any]:
+            found = []
+            for use in profile.uses(point, lambda name: point.served_by(self._plugins[name])):
+                if point.served_by(self._plugins[use.name]):
+                    found.append(self._plugins[use.name])
+                    weights[use.name] = use.weight or 1
+                else:
+                    problems.append(f"plugin {use.name!r} has no {point.value}: take it out of that list")
+            return found
+
+        self._pre_enqueues = cast("list[PreEnqueuePlugin]", at(Point.PRE_ENQUEUE))
+        sorts = cast("list[QueueSortPlugin]", at(Point.QUEUE_SORT))
+        self._post_filters = cast("list[PostFilterPlugin]", at(Point.POST_FILTER))
+        self._reserves = cast("list[ReservePlugin]", at(Point.RESERVE))
+        self._permits = cast("list[PermitPlugin]", at(Point.PERMIT))
+        self._pre_binds = cast("list[PreBindPlugin]", at(Point.PRE_BIND))
+        self._binds = cast("list[BindPlugin]", at(Point.BIND))
+        self._post_binds = cast("list[PostBindPlugin]", at(Point.POST_BIND))
+        if len(sorts) != 1:
+            problems.append(f"exactly one queueSort plugin must be enabled, not {len(sorts)}")
+        if not self._binds:
+            problems.append("at least one bind plugin must be enabled")
+        filters = at(Point.FILTER)
+        scores = at(Point.SCORE)
+        self._evaluator = Evaluator(
+            pre_filters=at(Point.PRE_FILTER),
+            filters=filters,
+            pre_scores=at(Point.PRE_SCORE),
+            scores=[Weighted(plugin, weights[plugin.name]) for plugin in scores],
+            draw=handle.draw,
+            metrics=self._metrics,
+        )
+        if problems:
+            raise ConfigError(tuple(f"profile {profile.scheduler_name!r}: {text}" for text in problems))
+        self.queue_sort = sorts[0]
+        self._signing = _signers((*filters, *scores, *self._reserves, *self._permits))
+
+    # --- the queue's questions
+
+    def sort_key(self, queued: QueuedPod) -> Any:
+        """QueueSort."""
+        return self.queue_sort.sort_key(queued)
+
+    def gated_by(self, pod: Pod) -> str:
+        """PreEnqueue: the plugin that keeps a pod out of the active queue, or ""."""
+        for plugin in self._pre_enqueues:
+            try:
+                status = plugin.pre_enqueue(pod)
+            except Exception as error:  # noqa: BLE001  a broken plugin gates the pod instead of breaking the queue
+                status = Status(Code.ERROR, (repr(error),), error=error)
+            if not status.ok:
+                return plugin.name
+        return ""
+
+    def registrations(self) -> tuple[Registration, ...]:
+        """Which events may help a pod that was refused: what the plugins registered."""
+        return tuple(
+            registration
+            for plugin in self._plugins.values()
+            if isinstance(plugin, EnqueueExtensions)
+            for registration in plugin.events_to_register()
+        )
+
+    def signature(self, pod: Pod) -> Hashable | None:
+        """Equal for pods that every plugin treats alike on every node; None for a pod that is evaluated by itself."""
+        if self._signing is None:
+            return None
+        parts = []
+        for plugin in self._signing:
+            part = plugin.signature(pod)
+            if part is None:
+                return None
+            parts.append(part)
+        return tuple(parts)
+
+    # --- the scheduling cycle
+
+    def place(self, state: CycleState, pod: Pod, nodes: Nodes) -> Placement | Diagnosis:
+        """PreFilter to the choice of a node.
+
+        Raises:
+            PluginFailed: A plugin is broken.
+        """
+        return self._evaluator.place(state, pod, nodes)
+
+    def post_filter(self, state: CycleState, pod: Pod, nodes: Nodes, diagnosis: Diagnosis) -> PostFilterResult:
+        """The first PostFilter plugin that makes room, else what the last one said.
+
+        Raises:
+            PluginFailed: A plugin is broken.
+        """
+        result = PostFilterResult(unschedulable())
+        began = self._metrics.begin(state)
+        for plugin in self._post_filters:
+            start = self._metrics.begin(state)
+            try:
+                result = plugin.post_filter(state, pod, nodes, diagnosis)
+            except Exception as error:
+                raise as_failure(error, plugin, "PostFilter") from error
+            self._metrics.plugin(plugin.name, "PostFilter", result.status.code.value, start)
+            if result.status.ok or not result.status.rejected:
+                break
+        if self._post_filters:
+            self._metrics.point("PostFilter", result.status.code.value, began)
+        return result
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """All Reserve plugins; when one fails all are undone."""
+        for plugin in self._reserves:
+            status = self._ask(plugin, "Reserve", state, lambda each: each.reserve(state, pod, node_name))
+            if not status.ok:
+                self.unreserve(state, pod, node_name)
+                return status
+        return SUCCESS
+
+    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Undo Reserve, in reverse."""
+        for plugin in reversed(self._reserves):
+            self._ask(plugin, "Unreserve", state, lambda each: _done(each.unreserve(state, pod, node_name)))
+
+    def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """All Permit plugins: success, the first refusal, or Wait, and then the pod is among those waiting."""
+        deadlines: dict[str, float] = {}
+        now = self._handle.clock.now() if self._permits else 0.0
+        for plugin in self._permits:
+            seconds = 0.0
+
+            def ask(each: PermitPlugin) -> Status:
+                nonlocal seconds
+                status, seconds = each.permit(state, pod, node_name)
+                return status
+
+            status = self._ask(plugin, "Permit", state, ask)
+            if status.code is Code.WAIT:
+                deadlines[plugin.name] = now + min(seconds, LONGEST_PERMIT_WAIT)
+            elif not status.ok:
+                return status
+        if not deadlines:
+            return SUCCESS
+        self._handle.waiting.hold(pod, node_name, deadlines)
+        return Status(Code.WAIT, (f"waiting on {', '.join(deadlines)}",), next(iter(deadlines)))
+
+    # --- the binding cycle
+
+    @property
+    def binds_at_once(self) -> bool:
+        """No PreBind plugin: the binding cycle takes no time before the write."""
+        return not self._pre_binds
+
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """All PreBind plugins, to the first that fails. They may block."""
+        for plugin in self._pre_binds:
+            status = self._ask(plugin, "PreBind", state, lambda each: each.pre_bind(state, pod, node_name))
+            if not status.ok:
+                return status
+        return SUCCESS
+
+    def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """The first Bind plugin that doesn't skip."""
+        for plugin in self._binds:
+            status = self._ask(plugin, "Bind", state, lambda each: each.bind(state, pod, node_name))
+            if status.code is not Code.SKIP:
+                return status
+        return Status(Code.ERROR, ("every bind plugin skipped the pod: enable DefaultBinder",))
+
+    def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """All PostBind plugins; what they raise changes nothing any more."""
+        for plugin in self._post_binds:
+            self._ask(plugin, "PostBind", state, lambda each: _done(each.post_bind(state, pod, node_name)))
+
+    def _ask(self, plugin: P, point: str, state: CycleState, call: Any) -> Status:
+        """What a plugin says, in its name; what it raises as an error status."""
+        start = self._metrics.begin(state)
+        try:
+            status: Status = call(plugin)
+        except Exception as error:  # noqa: BLE001  a plugin may raise anything; it ends this pod's cycle alone
+            failed = error if isinstance(error, PluginFailed) else as_failure(error, plugin, point)
+            status = Status(Code.ERROR, (str(failed),), plugin.name, error)
+        self._metrics.plugin(plugin.name, point, status.code.value, start)
+        return status.by(plugin.name) if not status.ok else status
+
+
+def _done(_nothing: None) -> Status:
+    return SUCCESS
+
+
+def _make(profile: Profile, registry: Registry, handle: Handle) -> dict[str, Plugin]:
+    """One instance of each plugin that the profile names, or every problem with them."""
+    made: dict[str, Plugin] = {}
+    problems: list[str] = []
+    unused = sorted(set(profile.args) - profile.names())
+    problems += [f"pluginConfig names {name!r}, which isn't enabled" for name in unused if name not in registry]
+    for name in sorted(profile.names()):
+        try:
+            made[name] = registry.make(name, profile.args.get(name, {}), handle)
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(tuple(f"profile {profile.scheduler_name!r}: {text}" for text in problems))
+    return made
+
+
+def _signers(plugins: Iterable[Plugin]) -> tuple[SigningPlugin, ...] | None:
+    """The plugins to ask for a pod's signature; None when one of them can't say."""
+    found = {plugin.name: plugin for plugin in plugins}
+    signers = [plugin for plugin in found.values() if isinstance(plugin, SigningPlugin)]
+    return tuple(signers) if len(signers) == len(found) else None

@@ -1,0 +1,1 @@
+"""The plugins in the tree: one file, one plugin. `replica.plugins.registry` names them all."""

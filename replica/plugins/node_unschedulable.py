@@ -1,0 +1,52 @@
+"""NodeUnschedulable: cordoned nodes take no pods but those that tolerate it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from replica.api.taints import NO_SCHEDULE, UNSCHEDULABLE, Taint
+from replica.framework.interface import Refusal
+from replica.framework.status import Code
+from replica.queue.hints import Action, ClusterEvent, Registration, Resource
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from replica.api.pods import Pod
+    from replica.api.podspec import PodSpec
+    from replica.cache.nodes import Flags, Nodes
+    from replica.framework.cycle_state import CycleState
+    from replica.framework.interface import Handle
+
+NAME = "NodeUnschedulable"
+REASON = "node(s) were unschedulable"
+
+_TAINT = Taint(UNSCHEDULABLE, NO_SCHEDULE)
+
+
+class NodeUnschedulable:
+    """Filter."""
+
+    name = NAME
+
+    def filter(self, _state: CycleState, pod: Pod, nodes: Nodes) -> Flags | None:
+        return None if _tolerates(pod.spec) else ~nodes.unschedulable
+
+    def explain(self, _state: CycleState, _pod: Pod, nodes: Nodes) -> Sequence[Refusal]:
+        return (Refusal(REASON, nodes.unschedulable, Code.UNRESOLVABLE),)
+
+    def signature(self, pod: Pod) -> Hashable:
+        return _tolerates(pod.spec)
+
+    def events_to_register(self) -> Sequence[Registration]:
+        node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT)
+        pod = ClusterEvent(Resource.POD, Action.UPDATE_POD_TOLERATIONS)
+        return Registration(NAME, node), Registration(NAME, pod)
+
+
+def make(_args: Mapping[str, Any], _handle: Handle) -> NodeUnschedulable:
+    return NodeUnschedulable()
+
+
+def _tolerates(spec: PodSpec) -> bool:
+    return any(toleration.tolerates(_TAINT) for toleration in spec.tolerations)

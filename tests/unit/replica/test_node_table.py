@@ -1,0 +1,301 @@
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from replica.cache.node_table import DEMAND_LIMIT, LIMIT, NodeTable, demand_of
+from replica.cache.nodes import CPU, EPHEMERAL, MEMORY, PODS
+from tests.harness.objects import node, pod
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from replica.api.nodes import Node
+    from replica.api.pods import Pod
+    from replica.cache.nodes import Nodes
+
+
+def test_a_node_is_a_row_of_its_amounts():
+    table = NodeTable()
+    row = table.set_node(
+        node("a", allocatable={"cpu": "2500m", "memory": "1Gi", "ephemeral-storage": "5Gi", "pods": 8})
+    )
+    nodes = table.snapshot()
+    assert nodes.names[row] == "a"
+    assert nodes.count == 1
+    assert nodes.valid.tolist() == [True]
+    assert nodes.allocatable[:, row].tolist() == [2500, 1 << 30, 5 << 30, 8]
+    assert not nodes.requested.any()
+
+
+def test_a_pod_counts_on_its_node_with_scoring_defaults_apart():
+    table = NodeTable()
+    row = table.set_node(node("a"))
+    assert table.add_pod("a", pod(requests={"memory": "1Gi"}))
+    nodes = table.snapshot()
+    assert nodes.requested[:, row].tolist() == [0, 1 << 30, 0, 1]
+    assert nodes.scoring[:, row].tolist() == [100, 1 << 30]
+
+
+def test_a_pod_added_twice_counts_once():
+    table = NodeTable()
+    row = table.set_node(node("a"))
+    first = pod(requests={"cpu": 1}, uid="x")
+    table.add_pod("a", first)
+    table.add_pod("a", pod(requests={"cpu": 2}, uid="x"))
+    assert table.snapshot().requested[:, row].tolist() == [2000, 0, 0, 1]
+
+
+def test_an_extended_resource_becomes_a_lane_and_keeps_what_was_there():
+    table = NodeTable()
+    a = table.set_node(node("a"))
+    table.add_pod("a", pod(requests={"cpu": 1}))
+    before = table.snapshot()
+    assert "example.com/gpu" not in before.lanes
+    b = table.set_node(node("b", allocatable={"cpu": 1, "example.com/gpu": 4}))
+    table.add_pod("b", pod(requests={"example.com/gpu": 3}))
+    after = table.snapshot()
+    gpu = after.lanes["example.com/gpu"]
+    assert after.allocatable[gpu].tolist() == [0, 4]
+    assert after.requested[gpu].tolist() == [0, 3]
+    assert after.requested[CPU].tolist() == [1000, 0]
+    assert (a, b) == (0, 1)
+
+
+def test_a_node_that_stops_offering_a_resource_offers_none_of_it():
+    table = NodeTable()
+    row = table.set_node(node("a", allocatable={"cpu": 1, "example.com/gpu": 4}))
+    table.set_node(node("a", allocatable={"cpu": 1}))
+    nodes = table.snapshot()
+    assert nodes.allocatable[nodes.lanes["example.com/gpu"], row] == 0
+
+
+def test_pods_of_an_unknown_node_are_counted_when_it_comes_and_kept_when_it_goes():
+    table = NodeTable()
+    assert not table.add_pod("a", pod(requests={"cpu": 1}, uid="x"))
+    row = table.set_node(node("a"))
+    assert table.snapshot().requested[CPU, row] == 1000
+    table.remove_node("a")
+    assert table.snapshot().count == 0
+    row = table.set_node(node("a"))
+    nodes = table.snapshot()
+    assert nodes.requested[CPU, row] == 1000
+    assert list(nodes.pods[row]) == ["x"]
+    assert table.remove_pod("a", "x")
+    assert not table.snapshot().requested.any()
+
+
+def test_a_row_is_used_again_and_its_leftovers_are_not():
+    table = NodeTable()
+    row = table.set_node(node("a", unschedulable=True))
+    table.add_pod("a", pod(requests={"cpu": 3, "example.com/gpu": 1}))
+    table.snapshot()
+    table.remove_node("a")
+    assert table.set_node(node("b")) == row
+    nodes = table.snapshot()
+    assert nodes.names == ["b"]
+    assert nodes.index == {"b": row}
+    assert not nodes.requested.any()
+    assert not nodes.unschedulable.any()
+    assert nodes.pods[row] == {}
+
+
+def test_a_name_that_moves_to_another_row_between_two_snapshots_is_found():
+    table = NodeTable()
+    table.set_node(node("a"))
+    table.set_node(node("b"))
+    table.snapshot()
+    table.remove_node("a")
+    table.remove_node("b")
+    table.set_node(node("a"))
+    nodes = table.snapshot()
+    assert nodes.names[nodes.index["a"]] == "a"
+    assert nodes.named(["a", "b", "c"]).tolist() == [name == "a" for name in nodes.names]
+
+
+def test_unknown_names_are_no_error():
+    table = NodeTable()
+    table.remove_node("a")
+    assert not table.remove_pod("a", "x")
+    assert table.row("a") is None
+    assert table.sizes() == (0, 0)
+
+
+def test_only_what_changed_gets_a_new_generation():
+    table = NodeTable()
+    a, b = table.set_node(node("a")), table.set_node(node("b"))
+    nodes = table.snapshot()
+    before, node_before = nodes.generation.copy(), nodes.node_generation.copy()
+    table.add_pod("b", pod())
+    nodes = table.snapshot()
+    assert nodes.generation[a] == before[a]
+    assert nodes.generation[b] > before[b]
+    assert np.array_equal(nodes.node_generation, node_before)
+    table.set_node(node("b", labels={"x": "y"}))
+    assert table.snapshot().node_generation[b] > node_before[b]
+
+
+def test_a_snapshot_does_not_change_until_the_next():
+    table = NodeTable()
+    row = table.set_node(node("a"))
+    nodes = table.snapshot()
+    table.add_pod("a", pod(requests={"cpu": 1}))
+    table.set_node(node("b"))
+    assert nodes.requested[CPU, row] == 0
+    assert nodes.pods[row] == {}
+    assert nodes.size == nodes.count == 1
+
+
+def test_amounts_beyond_the_limit_saturate_and_come_back_exactly():
+    table = NodeTable()
+    row = table.set_node(node("a", allocatable={"memory": "8Ei", "pods": 1000}))
+    huge = [pod(requests={"memory": "4Ei"}, uid=f"u{number}") for number in range(8)]
+    for each in huge:
+        table.add_pod("a", each)
+    small = pod(requests={"memory": "1Mi"}, uid="small")
+    table.add_pod("a", small)
+    nodes = table.snapshot()
+    assert nodes.allocatable[MEMORY, row] == LIMIT
+    assert nodes.requested[MEMORY, row] == DEMAND_LIMIT
+    for each in huge:
+        table.remove_pod("a", each.uid)
+    assert table.snapshot().requested[MEMORY, row] == 1 << 20
+
+
+def test_a_window_shares_its_rows():
+    table = NodeTable()
+    for name in "abcd":
+        table.set_node(node(name))
+    table.remove_node("b")
+    nodes = table.snapshot()
+    window = nodes.window(1, 3)
+    assert window.size == 2
+    assert window.count == 1
+    assert window.first == 1
+    assert list(window.names) == ["", "c"]
+    assert np.shares_memory(window.allocatable, nodes.allocatable)
+    assert window.named(["a", "c", "d"]).tolist() == [False, True]
+
+
+def test_a_demand_is_sorted_out_by_resource():
+    spec = pod(
+        requests={
+            "cpu": "250m",
+            "memory": "1Gi",
+            "ephemeral-storage": "1Gi",
+            "example.com/gpu": 2,
+            "hugepages-2Mi": "4Mi",
+        }
+    ).spec
+    demand = demand_of(spec)
+    assert (demand.cpu, demand.memory, demand.ephemeral) == (250, 1 << 30, 1 << 30)
+    assert dict(demand.extended) == {"example.com/gpu": 2, "hugepages-2Mi": 4 << 20}
+    assert demand_of(spec) is demand
+
+
+NAMES = st.sampled_from("abcdefgh")
+REQUESTS = st.sampled_from(
+    [
+        {},
+        {"cpu": "100m"},
+        {"memory": "1Gi"},
+        {"cpu": "1", "memory": "64Mi", "ephemeral-storage": "1Gi"},
+        {"example.com/gpu": 1},
+        {"example.com/fpga": 2, "cpu": "5"},
+        {"memory": "7Ei"},
+    ]
+)
+OPERATIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("set"), NAMES, st.booleans()),
+        st.tuples(st.just("drop"), NAMES, st.none()),
+        st.tuples(st.just("add"), NAMES, REQUESTS),
+        st.tuples(st.just("again"), NAMES, REQUESTS),
+        st.tuples(st.just("remove"), NAMES, st.integers(0, 30)),
+        st.tuples(st.just("look"), NAMES, st.none()),
+    ),
+    max_size=60,
+)
+
+
+class Recount:
+    """Drives a table and keeps the plainest books beside it."""
+
+    def __init__(self, capacity: int) -> None:
+        self.table = NodeTable(capacity)
+        self.nodes: dict[str, Node] = {}
+        self.pods: dict[str, tuple[str, Pod]] = {}
+        self.numbers = itertools.count()
+
+    def set(self, name: str, unschedulable: bool) -> None:
+        allocatable = {"cpu": "4", "pods": 10, "example.com/gpu": 1}
+        self.nodes[name] = node(name, unschedulable=unschedulable, allocatable=allocatable)
+        self.table.set_node(self.nodes[name])
+
+    def drop(self, name: str, _: None) -> None:
+        self.nodes.pop(name, None)
+        self.table.remove_node(name)
+
+    def add(self, name: str, requests: Mapping[str, str | int]) -> None:
+        made = pod(requests=requests, uid=f"u{next(self.numbers)}")
+        self.pods[made.uid] = (name, made)
+        assert self.table.add_pod(name, made) == (name in self.nodes)
+
+    def again(self, name: str, requests: Mapping[str, str | int]) -> None:
+        for uid, (where, _) in list(self.pods.items()):
+            if where == name:
+                self.pods[uid] = (where, pod(requests=requests, uid=uid))
+                self.table.add_pod(where, self.pods[uid][1])
+
+    def remove(self, name: str, number: int) -> None:
+        there = self.pods.get(f"u{number}", ("", None))[0] == name
+        assert self.table.remove_pod(name, f"u{number}") == there
+        if there:
+            del self.pods[f"u{number}"]
+
+    def look(self, _name: str, _: None) -> None:
+        self.table.snapshot()
+
+    def requested(self, name: str, view: Nodes) -> list[int]:
+        demands = [demand_of(found.spec) for where, found in self.pods.values() if where == name]
+        want = dict.fromkeys(view.lanes.values(), 0)
+        want[CPU] = sum(demand.cpu for demand in demands)
+        want[MEMORY] = sum(demand.memory for demand in demands)
+        want[EPHEMERAL] = sum(demand.ephemeral for demand in demands)
+        want[PODS] = len(demands)
+        for resource, amount in (pair for demand in demands for pair in demand.extended):
+            want[view.lanes[resource]] += amount
+        return [min(want[lane], DEMAND_LIMIT) for lane in sorted(want)]
+
+    def check(self) -> None:
+        view = self.table.snapshot()
+        assert view.count == len(self.nodes)
+        assert self.table.sizes() == (len(self.nodes), len(self.pods))
+        assert {view.names[row] for row in np.flatnonzero(view.valid)} == set(self.nodes)
+        for name, each in self.nodes.items():
+            row = view.index[name]
+            mine = {uid: found for uid, (where, found) in self.pods.items() if where == name}
+            assert view.objects[row] is each
+            assert view.pods[row] == mine
+            assert view.unschedulable[row] == each.unschedulable
+            assert view.requested[:, row].tolist() == self.requested(name, view)
+            scoring = sum(found.spec.scoring_cpu for found in mine.values())
+            assert view.scoring[CPU, row] == min(scoring, DEMAND_LIMIT)
+        for row in np.flatnonzero(~view.valid):
+            assert not view.requested[:, row].any()
+            assert view.objects[row] is None
+
+
+@pytest.mark.parametrize("capacity", [1, 64])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(operations=OPERATIONS)
+def test_the_table_agrees_with_a_plain_recount(capacity, operations):
+    recount = Recount(capacity)
+    for kind, name, detail in operations:
+        getattr(recount, kind)(name, detail)
+    recount.check()
