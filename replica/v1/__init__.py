@@ -1,1 +1,1 @@
-"""Messages generated from proto/replica/v1."""
+"""Generated from proto/replica/v1: change that, then run `make gen`."""
