@@ -36,6 +36,13 @@ class Document:
     value: Any
 
 
+_DUMPER: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+class _Dumper(_DUMPER):  # type: ignore[misc]  # chosen at run time, as the loader
+    """Quotes whatever this reader or another one would take for something else than a text."""
+
+
 class _Loader(_BASE):  # type: ignore[misc]  # chosen at run time: libyaml's where it is there
     """Resolves plain scalars as kubectl's YAML does: no timestamps, no base-60 numbers, exponents without a dot."""
 
@@ -53,16 +60,23 @@ def _resolvers() -> None:
         first: [(tag, pattern) for tag, pattern in found if tag in kept]
         for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
-    _Loader.add_implicit_resolver(
-        _INT_TAG, re.compile(r"[-+]?(?:0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)$"), list("-+0123456789")
-    )
-    _Loader.add_implicit_resolver(
-        _FLOAT_TAG,
-        re.compile(
-            r"[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9_]+)(?:[eE][-+]?[0-9]+)?$|[-+]?\.(?:inf|Inf|INF)$|\.(?:nan|NaN|NAN)$"
+    for tag, pattern, first in (
+        (_INT_TAG, r"[-+]?(?:0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)$", "-+0123456789"),
+        (
+            _FLOAT_TAG,
+            r"[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9_]+)(?:[eE][-+]?[0-9]+)?$|[-+]?\.(?:inf|Inf|INF)$|\.(?:nan|NaN|NAN)$",
+            "-+0123456789.",
         ),
-        list("-+0123456789."),
-    )
+    ):
+        _Loader.add_implicit_resolver(tag, re.compile(pattern), list(first))
+        _Dumper.add_implicit_resolver(tag, re.compile(pattern), list(first))
+    _Dumper.add_representer(str, _text)
+
+
+def _text(dumper: Any, text: str) -> yaml.Node:
+    style = "|" if "\n" in text else None
+    node: yaml.Node = dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+    return node
 
 
 _resolvers()
@@ -160,6 +174,14 @@ def _line(error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None)
     what = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"
     return f"line {mark.line + 1}: {what}" if mark is not None else str(what)
+
+
+def write_yaml(value: Any) -> str:
+    """A value as YAML in block style, its fields in their order; `parse_documents` reads it back the same."""
+    text: str = yaml.dump(
+        value, Dumper=_Dumper, sort_keys=False, default_flow_style=False, allow_unicode=True, width=120
+    )
+    return text
 
 
 class _Values:

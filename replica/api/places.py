@@ -34,11 +34,13 @@ class Place:
     Attributes:
         path: Such as `spec.containers[0].resources.requests.cpu`; "" for the document.
         problems: Each a line: path, value and what is wrong. Shared by all places of a document.
+        lost: It would be in something that is no object: that was told, so nothing is said of it.
     """
 
     value: Any
     path: str = ""
     problems: list[str] = field(default_factory=list)
+    lost: bool = False
 
     @property
     def present(self) -> bool:
@@ -50,9 +52,11 @@ class Place:
         self.problems.append(f"{at}{show(self.value)} {what}" if self.present else f"{at}{what}")
 
     def __getitem__(self, name: str) -> Place:
-        """A field of an object. What is no object has none; `object` says so once."""
-        value = self.value.get(name) if isinstance(self.value, dict) else None
-        return Place(value, f"{self.path}.{name}" if self.path else name, self.problems)
+        """A field of an object. What is no object has none; `object` says so."""
+        path = f"{self.path}.{name}" if self.path else name
+        if isinstance(self.value, dict):
+            return Place(self.value.get(name), path, self.problems)
+        return Place(None, path, self.problems, lost=self.lost or self.present)
 
     def object(self, *, required: bool = False) -> Place:
         """Check that it is an object, if it is there."""
@@ -146,7 +150,7 @@ class Place:
 
     def _is(self, type_: type, what: str, *, required: bool = False) -> bool:
         if not self.present:
-            if required:
+            if required and not self.lost:
                 self.wrong("is required")
             return False
         if isinstance(self.value, type_) and (type_ is bool or not isinstance(self.value, bool)):

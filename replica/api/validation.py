@@ -28,7 +28,7 @@ def problems_of(kind: Kind, document: Mapping[str, Any]) -> list[str]:
     _metadata(place["metadata"].object(required=True), kind)
     place["status"].object()
     _CHECKS[kind](place)
-    return place.problems
+    return list(dict.fromkeys(place.problems))
 
 
 def _metadata(metadata: Place, kind: Kind) -> None:
