@@ -1,0 +1,104 @@
+"""The broadcaster: hands each event to every subscription, and never makes anybody wait."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import TYPE_CHECKING
+
+from opentelemetry import metrics
+
+from component import logs
+from component.clock import LONGEST_WAIT, SystemClock
+
+if TYPE_CHECKING:
+    from component.clock import Clock
+    from replica.api.events import Event
+
+_log = logs.get(__name__)
+
+CAPACITY = 20_000
+"""Events that wait for one subscriber at most; about 1 KiB each."""
+
+
+class Subscription:
+    """Events on their way to one subscriber: a bounded buffer that drops what finds it full."""
+
+    def __init__(self, name: str, *, capacity: int = CAPACITY, clock: Clock | None = None) -> None:
+        self.name = name
+        self.dropped = 0
+        """Events that found the buffer full."""
+        self._capacity = capacity
+        self._clock = clock or SystemClock()
+        self._changed = threading.Condition()
+        self._waiting: deque[Event] = deque()
+        self._closed = False
+        self._drops = metrics.get_meter(__name__).create_counter(
+            "lockd_events_dropped", description="Events dropped since their subscriber was too slow"
+        )
+
+    def put(self, event: Event) -> None:
+        with self._changed:
+            if self._closed:
+                return
+            if len(self._waiting) < self._capacity:
+                self._waiting.append(event)
+                self._changed.notify()
+                return
+            self.dropped += 1
+            first = self.dropped == 1
+        self._drops.add(1, {"subscriber": self.name})
+        if first:
+            _log.warning("events are dropped", subscriber=self.name, capacity=self._capacity)
+
+    def take(self, most: int, stop: threading.Event, timeout: float) -> list[Event]:
+        """Up to `most` events in order, waiting up to `timeout` seconds for the first; none when stopped or closed."""
+        end = self._clock.now() + timeout
+        with self._changed:
+            while not self._waiting:
+                left = end - self._clock.now()
+                if self._closed or stop.is_set() or left <= 0:
+                    return []
+                self._changed.wait(min(left, LONGEST_WAIT))
+            return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def closed(self) -> bool:
+        """Closed, and everything has been taken."""
+        with self._changed:
+            return self._closed and not self._waiting
+
+    def close(self) -> None:
+        """Take no more; what waits can still be taken."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+
+class Broadcaster:
+    """Where recorders publish and subscribers listen."""
+
+    def __init__(self, *, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._lock = threading.Lock()
+        self._subscriptions: tuple[Subscription, ...] = ()
+
+    def subscribe(self, name: str, *, capacity: int = CAPACITY) -> Subscription:
+        """From now on, keep every event for one more subscriber."""
+        subscription = Subscription(name, capacity=capacity, clock=self._clock)
+        with self._lock:
+            self._subscriptions = (*self._subscriptions, subscription)
+        return subscription
+
+    def publish(self, event: Event) -> None:
+        """Hand an event to every subscription; where its buffer is full, it is dropped and counted."""
+        for subscription in self._subscriptions:
+            subscription.put(event)
+
+    def close(self) -> None:
+        """No event is taken any more; subscribers end once they have those that wait."""
+        for subscription in self._subscriptions:
+            subscription.close()

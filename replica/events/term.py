@@ -1,0 +1,43 @@
+"""The events of one term: their keys, which are never used again, and their stored form."""
+
+from __future__ import annotations
+
+import uuid
+from itertools import count
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lockd.fencing import ObjectWrite
+from lockd.ports import Put
+from replica.api.codec import encode
+from replica.api.keys import object_key
+from replica.api.kinds import EVENT
+
+if TYPE_CHECKING:
+    from lockd.fencing import Token
+    from replica.api.events import Event
+
+
+class TermEvents:
+    """Names a term's events `<token>-<number>` and encodes them. One for each term: two would use the same names.
+
+    Thread-safe.
+    """
+
+    def __init__(self, prefix: str, token: Token) -> None:
+        self.token = token
+        self._prefix = prefix
+        self._numbers = count(1)
+
+    def put(self, event: Event, lease: int) -> Put:
+        """The event as a rider of another write: a release, or the deletion of the object that it is about."""
+        name = f"{self.token}-{next(self._numbers)}"
+        named = msgspec.structs.replace(event, name=name, uid=str(uuid.uuid4()), token=int(self.token))
+        key = object_key(self._prefix, EVENT, name, event.namespace)
+        return Put(key, encode(named.manifest(), token=int(self.token)), lease)
+
+    def write(self, event: Event, lease: int) -> ObjectWrite:
+        """The event as an object of a guarded write: created, since its key has never been there."""
+        put = self.put(event, lease)
+        return ObjectWrite(put.key, 0, put.value, lease)

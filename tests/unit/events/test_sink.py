@@ -1,0 +1,265 @@
+"""Events are stored by the term in force, by no other, and expire."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from lockd.errors import Fenced, LeaseNotFound, NoSpace, OutcomeUnknown, Rejected, TooLarge, Unavailable
+from lockd.fencing import GuardedReply, Token, WriteResult
+from replica.api.pods import Pod
+from replica.events.broadcaster import Broadcaster
+from replica.events.leases import AT_HAND_SECONDS, EVENT_SECONDS, SHARED_SECONDS, EventLeases
+from replica.events.recorder import Recorder
+from replica.events.sink import ATTEMPTS, BATCH, EventSink
+from replica.events.term import TermEvents
+from tests.harness.clock import ManualClock
+from tests.harness.wait import eventually
+
+POD = Pod(name="a", namespace="shop", uid="uid-a")
+
+
+class Store:
+    """What a term's writes reach: it answers from a script, and well once that has ended."""
+
+    def __init__(self):
+        self.script = []
+        self.calls = []
+        self.written = {}
+
+    def write(self, writes):
+        self.calls.append(list(writes))
+        answer = self.script.pop(0) if self.script else "ok"
+        if isinstance(answer, Exception):
+            raise answer
+        if answer == "fenced":
+            return GuardedReply(fenced=True, revision=9, results=())
+        for write in writes:
+            self.written.setdefault(write.key, write)
+        return GuardedReply(fenced=False, revision=9, results=tuple(WriteResult(applied=True) for _ in writes))
+
+
+class Grants:
+    def __init__(self):
+        self.ttls = []
+        self.error = None
+
+    def __call__(self, ttl):
+        if self.error:
+            raise self.error
+        self.ttls.append(ttl)
+        return 100 + len(self.ttls)
+
+
+class Impatient(ManualClock):
+    """Waits by moving on."""
+
+    def wait(self, stop, seconds):
+        self.advance(seconds)
+        return stop.is_set()
+
+
+@pytest.fixture
+def clock():
+    return Impatient()
+
+
+@pytest.fixture
+def grants():
+    return Grants()
+
+
+@pytest.fixture
+def leases(grants, clock):
+    return EventLeases(grants, clock=clock)
+
+
+@pytest.fixture
+def store():
+    return Store()
+
+
+@pytest.fixture
+def broadcaster(clock):
+    return Broadcaster(clock=clock)
+
+
+@pytest.fixture
+def recorder(broadcaster, clock):
+    return Recorder(broadcaster.publish, controller="c", instance="i", clock=clock)
+
+
+@pytest.fixture
+def sink(broadcaster, leases, clock):
+    return EventSink(broadcaster.subscribe("sink"), leases, clock=clock, draw=lambda: 0.5)
+
+
+def record(recorder, count):
+    return [recorder.event(POD, reason=f"R{number}", note="n", action="a") for number in range(count)]
+
+
+def run(sink, broadcaster):
+    broadcaster.close()
+    sink.run(threading.Event())
+
+
+def test_a_standby_writes_nothing(sink, broadcaster, recorder, store):
+    record(recorder, 3)
+    run(sink, broadcaster)
+    assert store.calls == []
+
+
+def test_a_leader_writes_all_in_batches_under_its_token(sink, broadcaster, recorder, store):
+    sink.lead(TermEvents("/lockd", Token(41)), store.write)
+    record(recorder, 2 * BATCH + 1)
+    run(sink, broadcaster)
+    assert [len(call) for call in store.calls] == [BATCH, BATCH, 1]
+    assert list(store.written) == [f"/lockd/events/shop/41-{number}" for number in range(1, 2 * BATCH + 2)]
+    assert all(write.mod_revision == 0 for write in store.written.values())
+
+
+def test_a_lost_leader_writes_none(sink, broadcaster, recorder, store):
+    sink.lead(TermEvents("/lockd", Token(41)), store.write)
+    record(recorder, 3)
+    sink.follow()
+    run(sink, broadcaster)
+    assert store.calls == []
+
+
+@pytest.mark.parametrize("refusal", ["fenced", Fenced("over", token=41)])
+def test_a_refused_guard_ends_its_writing(sink, broadcaster, recorder, store, refusal):
+    sink.lead(TermEvents("/lockd", Token(41)), store.write)
+    store.script = [refusal]
+    record(recorder, BATCH + 5)
+    run(sink, broadcaster)
+    assert len(store.calls) == 1
+    assert store.written == {}
+
+
+@pytest.mark.parametrize("error", [Unavailable("x"), OutcomeUnknown("x"), NoSpace("x")])
+def test_a_failed_batch_is_written_again_as_it_was(sink, broadcaster, recorder, store, error):
+    sink.lead(TermEvents("/lockd", Token(41)), store.write)
+    store.script = [error, error]
+    record(recorder, 3)
+    before = sink._clock.now()
+    run(sink, broadcaster)
+    assert len(store.calls) == 3
+    assert store.calls[0] == store.calls[1] == store.calls[2]
+    assert len(store.written) == 3
+    assert sink._clock.now() - before == 2 * 5.0  # half of ten seconds, as drawn
+
+
+def test_after_its_attempts_a_batch_is_dropped_and_the_next_one_written(sink, broadcaster, recorder, store):
+    sink.lead(TermEvents("/lockd", Token(41)), store.write)
+    store.script = [Unavailable("x")] * ATTEMPTS
+    record(recorder, BATCH + 1)
+    run(sink, broadcaster)
+    assert len(store.calls) == ATTEMPTS + 1
+    assert list(store.written) == [f"/lockd/events/shop/41-{BATCH + 1}"]
+
+
+def test_a_refusal_that_would_be_repeated_is_not_tried_again(sink, broadcaster, recorder, store):
+    sink.lead(TermEvents("/lockd", Token(41)), store.write)
+    store.script = [Rejected("no")]
+    record(recorder, 1)
+    run(sink, broadcaster)
+    assert len(store.calls) == 1
+
+
+def test_a_batch_that_is_too_large_is_halved(sink, broadcaster, recorder, store):
+    sink.lead(TermEvents("/lockd", Token(41)), store.write)
+    store.script = [TooLarge("x"), "ok", TooLarge("x")]
+    record(recorder, 4)
+    run(sink, broadcaster)
+    assert [len(call) for call in store.calls] == [4, 2, 2, 1, 1]
+    assert len(store.written) == 4
+
+
+def test_a_term_that_ends_during_the_retries_ends_them(sink, broadcaster, recorder, store):
+    def write(writes):
+        sink.follow()
+        return store.write(writes)
+
+    sink.lead(TermEvents("/lockd", Token(41)), write)
+    store.script = [Unavailable("x")]
+    record(recorder, 1)
+    run(sink, broadcaster)
+    assert len(store.calls) == 1
+
+
+def test_a_lease_that_is_gone_is_replaced_and_the_names_stay(sink, broadcaster, recorder, store, leases):
+    lease = leases.current()
+    sink.lead(TermEvents("/lockd", Token(41)), store.write)
+    store.script = [LeaseNotFound("gone")]
+    record(recorder, 2)
+    run(sink, broadcaster)
+    first, second = store.calls
+    assert [write.lease for write in first] == [lease] * 2
+    assert [write.lease for write in second] == [lease + 1] * 2
+    assert [write.key for write in first] == [write.key for write in second]
+
+
+def test_no_event_is_stored_that_would_never_expire(sink, broadcaster, recorder, store, grants):
+    sink.lead(TermEvents("/lockd", Token(41)), store.write)
+    grants.error = Unavailable("x")
+    record(recorder, 1)
+    run(sink, broadcaster)
+    assert store.calls == []
+
+
+def test_the_sink_ends_when_stopped(sink):
+    stop = threading.Event()
+    thread = threading.Thread(target=sink.run, args=(stop,))
+    thread.start()
+    stop.set()
+    thread.join(30)
+    assert not thread.is_alive()
+
+
+# --- leases
+
+
+def test_events_of_a_minute_share_a_lease_that_outlives_each_by_an_hour(leases, grants, clock):
+    first = leases.current()
+    clock.advance(SHARED_SECONDS - 0.1)
+    assert leases.current() == first
+    assert grants.ttls == [EVENT_SECONDS + SHARED_SECONDS]
+    clock.advance(0.1)
+    assert leases.current() != first
+
+
+def test_a_lease_is_kept_at_hand_at_the_cost_of_few_grants(leases, grants, clock):
+    assert leases.at_hand() == 0
+    for _ in range(100):
+        leases.keep()
+        assert leases.at_hand() == 100 + len(grants.ttls)
+        clock.advance(AT_HAND_SECONDS / 10)
+    assert len(grants.ttls) == 10
+
+
+def test_a_lease_that_may_be_gone_is_not_at_hand(leases, clock):
+    leases.keep()
+    clock.advance(EVENT_SECONDS / 2)
+    assert leases.at_hand() == 0
+
+
+def test_a_forgotten_lease_is_not_used_again(leases):
+    lease = leases.current()
+    leases.forget(lease - 1)
+    assert leases.at_hand() == lease
+    leases.forget(lease)
+    assert leases.at_hand() == 0
+    assert leases.current() == lease + 1
+
+
+def test_the_sink_keeps_a_lease_at_hand_before_it_leads(sink, leases):
+    stop = threading.Event()
+    thread = threading.Thread(target=sink.run, args=(stop,))
+    thread.start()
+    try:
+        sink._clock.advance(2)  # past the idle wait
+        eventually(leases.at_hand, within=30)
+    finally:
+        stop.set()
+        thread.join(30)
