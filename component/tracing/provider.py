@@ -1,0 +1,164 @@
+"""The OpenTelemetry SDK's side of tracing: imported by `setup` alone, since that takes a while."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.id_generator import IdGenerator
+from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
+
+from component.tracing import environment
+from component.tracing.pipeline import Sink
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from opentelemetry.context import Context
+    from opentelemetry.trace import Link, SpanKind, TraceState
+    from opentelemetry.util.types import Attributes
+
+    from component.tracing.pipeline import Pipeline
+    from component.tracing.tracefile import TraceFile
+    from component.tracing.traceparent import Traceparent
+
+
+class ExportRefused(Exception):
+    """The collector took none of a batch; says why."""
+
+
+class _Forced(threading.local):
+    """The span that this thread is about to start is recorded whatever the sampler says, with these ids if given."""
+
+    active = False
+    ids: Traceparent | None = None
+
+
+_forced = _Forced()
+
+
+@contextmanager
+def forced(ids: Traceparent | None) -> Iterator[None]:
+    """Record the span started within, under the ids given; a parent's trace id comes before theirs."""
+    _forced.active, _forced.ids = True, ids
+    try:
+        yield
+    finally:
+        _forced.active, _forced.ids = False, None
+
+
+class Ids(IdGenerator):
+    """Random ids from the system, which no seed of `random` repeats, but for a span that was named beforehand."""
+
+    def generate_trace_id(self) -> int:
+        return _forced.ids.trace_id if _forced.ids else _random(128)
+
+    def generate_span_id(self) -> int:
+        return _forced.ids.span_id if _forced.ids else _random(64)
+
+    def is_trace_id_random(self) -> bool:
+        return True
+
+
+class ForcingSampler(Sampler):
+    """Another sampler's choice, but for spans that must be recorded."""
+
+    def __init__(self, otherwise: Sampler) -> None:
+        self._otherwise = otherwise
+
+    def should_sample(  # noqa: PLR0917 - the signature is the SDK's
+        self,
+        parent_context: Context | None,
+        trace_id: int,
+        name: str,
+        kind: SpanKind | None = None,
+        attributes: Attributes = None,
+        links: Sequence[Link] | None = None,
+        trace_state: TraceState | None = None,
+    ) -> SamplingResult:
+        if _forced.active:
+            return SamplingResult(Decision.RECORD_AND_SAMPLE, attributes)
+        return self._otherwise.should_sample(parent_context, trace_id, name, kind, attributes, links, trace_state)
+
+    def get_description(self) -> str:
+        return f"Forcing({self._otherwise.get_description()})"
+
+
+class Feed(SpanProcessor):
+    """Puts each span that ends into a pipeline."""
+
+    def __init__(self, pipeline: Pipeline[ReadableSpan]) -> None:
+        self._pipeline = pipeline
+
+    def on_end(self, span: ReadableSpan) -> None:
+        if span.context.trace_flags.sampled:
+            self._pipeline.put(span)
+
+
+def resource(*, service: str, instance: str, version: str, namespace: str) -> Resource:
+    """Who we are, to every signal.
+
+    OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win, but not over what tells processes apart.
+    """
+    ours = {"service.name": service, "service.version": version, "service.namespace": namespace}
+    named = {key: value for key, value in ours.items() if value} | {"host.name": socket.gethostname()}
+    told = dict(OTELResourceDetector().detect().attributes)
+    return Resource.create({**named, **told, "service.instance.id": instance, "process.pid": os.getpid()})
+
+
+def provider(who: Resource) -> TracerProvider:
+    """A provider without pipelines; sampler and limits come from the environment."""
+    made = TracerProvider(resource=who, id_generator=Ids(), shutdown_on_exit=False)
+    made.sampler = ForcingSampler(made.sampler)
+    return made
+
+
+def file_sink(file: TraceFile) -> Sink[ReadableSpan]:
+    return Sink(file.append, file.close)
+
+
+def otlp_sink(environ: Mapping[str, str]) -> Sink[ReadableSpan]:
+    """An exporter over gRPC, set up by the environment; takes a while to import."""
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - slow
+    from opentelemetry.sdk.trace.export import SpanExportResult  # noqa: PLC0415 - slow
+
+    reasons = quieted_exporter()
+    exporter = OTLPSpanExporter(timeout=environment.export_timeout("TRACES", environ))
+
+    def take(spans: Sequence[ReadableSpan]) -> None:
+        if exporter.export(spans) is not SpanExportResult.SUCCESS:
+            raise ExportRefused(reasons.last)
+
+    return Sink(take, exporter.shutdown)
+
+
+class Reasons(logging.Filter):
+    """Keeps what a logger was about to say, for those who say it once a transition instead of once an attempt."""
+
+    last = "the collector did not take it"
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        self.last = record.getMessage()
+        return False
+
+
+def quieted_exporter() -> Reasons:
+    """Silence the exporter's own lines, of which there are two for each export that fails."""
+    logger = logging.getLogger("opentelemetry.exporter.otlp.proto.grpc.exporter")
+    for known in logger.filters:
+        if isinstance(known, Reasons):
+            return known
+    reasons = Reasons()
+    logger.addFilter(reasons)
+    return reasons
+
+
+def _random(bits: int) -> int:
+    return secrets.randbits(bits) or 1

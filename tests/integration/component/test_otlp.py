@@ -1,0 +1,82 @@
+"""Telemetry to a collector that works, is dead or hangs, each from a process of its own."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import textwrap
+
+from tests.harness.collector import Collector, dead_collector, hung_collector
+from tests.harness.wait import eventually
+
+LONG = 30
+SPANS = """
+import sys
+from component import logs, tracing
+from component.clock import SystemClock
+logs.setup()
+running = tracing.setup(service="s", instance="i")
+for number in range(10):
+    tracing.emit(f"span {number}", start=1.0, end=2.0)
+clock = SystemClock()
+begin = clock.now()
+taken = running.shutdown(BOUND)
+print(taken, clock.now() - begin)
+"""
+
+
+def run(code, endpoint, **more):
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+        check=False,
+        env={"PATH": "", "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, **more},
+    )
+
+
+def test_spans_reach_a_collector():
+    with Collector() as collector:
+        done = run(SPANS.replace("BOUND", "20"), collector.endpoint)
+        assert done.stdout.startswith("True "), done.stderr
+        assert collector.spans == [f"span {number}" for number in range(10)]
+
+
+def test_spans_gather_but_do_not_wait_for_the_end():
+    code = """
+        import threading
+        from component import tracing
+        tracing.setup(service="s", instance="i")
+        tracing.emit("x", start=1.0, end=2.0)
+        threading.Event().wait()
+    """
+    with (
+        Collector() as collector,
+        subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(code)],
+            env={"PATH": "", "OTEL_EXPORTER_OTLP_ENDPOINT": collector.endpoint, "OTEL_BSP_SCHEDULE_DELAY": "50"},
+        ) as process,
+    ):
+        try:
+            eventually(lambda: collector.spans == ["x"], within=LONG)
+        finally:
+            process.kill()
+
+
+def test_a_dead_collector_is_told_once_with_the_reason():
+    with dead_collector() as endpoint:
+        done = run(SPANS.replace("BOUND", "20"), endpoint)
+    assert done.stdout.startswith("False ")
+    assert len(re.findall("telemetry is being lost", done.stderr)) == 1
+    assert "UNAVAILABLE" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_hung_collector_does_not_keep_the_exit_beyond_its_bound():
+    with hung_collector() as endpoint:
+        done = run(SPANS.replace("BOUND", "0.3"), endpoint, OTEL_EXPORTER_OTLP_TIMEOUT="10")
+    taken, seconds = done.stdout.split()
+    assert taken == "False"
+    assert 0.3 <= float(seconds) < 5  # the exporter itself would wait for its 10 s
