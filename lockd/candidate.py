@@ -1,0 +1,110 @@
+"""A candidate's key: who stands by or leads, for people and for hold-offs. It decides nothing else."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING
+
+from component import logs
+from lockd.errors import LeaseNotFound, StoreError
+from lockd.ports import Put, Txn
+
+if TYPE_CHECKING:
+    import threading
+
+    from component.clock import Clock
+    from lockd.etcd.gateway import Gateway
+    from lockd.ports import LockName
+
+log = logs.get("lockd.candidate")
+
+KEEPALIVES_PER_LEASE = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """What the key tells. `since` is RFC 3339; `http` and `presence` are `host:port` or ""."""
+
+    identity: str
+    hostname: str = ""
+    pid: int = 0
+    since: str = ""
+    http: str = ""
+    presence: str = ""
+    version: str = ""
+    deposed_token: int = 0
+
+    def encode(self) -> bytes:
+        document = asdict(self)
+        document["deposedToken"] = document.pop("deposed_token")
+        return json.dumps(document, separators=(",", ":")).encode()
+
+    @classmethod
+    def parse(cls, value: bytes) -> Candidate | None:
+        """The candidate, or None when the value can't be read. Fields of the wrong type are left at their default."""
+        try:
+            document = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(document, dict) or not isinstance(document.get("identity"), str):
+            return None
+        document["deposed_token"] = document.get("deposedToken", 0)
+        known = {
+            field.name: document[field.name]
+            for field in fields(cls)
+            if type(document.get(field.name)) is (int if field.name in ("pid", "deposed_token") else str)
+        }
+        return cls(**known)
+
+
+class Registration:
+    """Keeps a candidate's key there as long as the process lives, on an etcd lease of one lease duration.
+
+    Args:
+        lease_duration: Seconds; etcd's lease gets them rounded up.
+    """
+
+    def __init__(
+        self, gateway: Gateway, lock: LockName, candidate: Candidate, *, lease_duration: float, clock: Clock
+    ) -> None:
+        self._gateway = gateway
+        self._key = lock.candidates + candidate.identity
+        self._candidate = candidate
+        self._ttl = max(1, math.ceil(lease_duration))
+        self._clock = clock
+        self._lease = 0
+
+    def run(self, stop: threading.Event) -> None:
+        """Register, keep alive, and register again whenever the etcd lease is gone, until `stop` is set."""
+        period = self._ttl / KEEPALIVES_PER_LEASE
+        failing = False
+        while not stop.is_set():
+            try:
+                self._beat(period)
+                failing = False
+            except StoreError as error:
+                if not failing:
+                    log.warning("candidate key not kept", key=self._key, error=str(error))
+                failing = True
+            self._clock.wait(stop, period)
+
+    def _beat(self, timeout: float) -> None:
+        try:
+            if self._lease and self._gateway.lease_keepalive(self._lease, timeout=timeout) > 0:
+                return
+        except LeaseNotFound:
+            self._lease = 0
+        self._lease = self._gateway.lease_grant(self._ttl, timeout=timeout)
+        put = Put(self._key, self._candidate.encode(), self._lease)
+        # Nobody else writes this key and what it says is the same each time: no compare is needed to settle it.
+        self._gateway.txn(Txn((), (put,)), timeout=timeout)
+
+    def revoke(self, *, timeout: float) -> None:
+        """Take the key away at an orderly exit; without it, it goes when its etcd lease runs out."""
+        if self._lease:
+            try:
+                self._gateway.lease_revoke(self._lease, timeout=timeout)
+            except StoreError as error:
+                log.info("candidate key left to expire", key=self._key, error=str(error))

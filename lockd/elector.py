@@ -1,0 +1,275 @@
+"""The loop around the election: it does the I/O, keeps the time, and decides nothing."""
+
+from __future__ import annotations
+
+import queue
+import secrets
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from component.clock import LONGEST_WAIT
+from lockd.election import Election
+from lockd.errors import HistoryLost, StoreError
+from lockd.fencing import Guard
+from lockd.leadership import Leadership
+from lockd.ports import Acquire, Applied, Failed, Release, Renew, View
+from lockd.signals import LostHistory, Read, ReadFailed, Refused, Reply, Stop, StopRequested, Wait, WorkEnded
+from lockd.watchdog import renewal_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from component.clock import Clock
+    from lockd.config import ElectionConfig
+    from lockd.ports import Call, LockName, Put, RecordStore, Transaction
+    from lockd.signals import Action, Input
+
+
+def _nothing(*_: object) -> None:
+    """The default of a callback."""
+
+
+def _no_riders(_: int) -> tuple[Put, ...]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Callbacks:
+    """What an elector calls. All but the work run on the elector's thread and must return at once.
+
+    Attributes:
+        on_started_leading: The work, on a thread of its own. Its end, by return or raise, ends the term.
+        on_new_leader: Given the identity whenever another holder is observed; "" when nobody holds the lock.
+        on_gate: Given the moment until which the term holds, whenever that moves.
+        on_step: Given the election before and after each step that changed it, and when.
+        on_work_error: Given what the work raised.
+        on_degraded: Given the error when calls begin to fail, and None when one succeeds again.
+        riders: Given the token, the puts that the release carries; the same each time it is asked.
+    """
+
+    on_started_leading: Callable[[Leadership], None]
+    on_new_leader: Callable[[str], None] = _nothing
+    on_gate: Callable[[float], None] = _nothing
+    on_step: Callable[[Election, Election, float], None] = _nothing
+    on_work_error: Callable[[BaseException], None] = _nothing
+    on_degraded: Callable[[StoreError | None], None] = _nothing
+    riders: Callable[[int], tuple[Put, ...]] = _no_riders
+
+
+@dataclass(slots=True)
+class _Calls:
+    """Calls on their way, so that they can be cancelled when nothing they bring is of use any more."""
+
+    open: list[Call] = field(default_factory=list)
+
+    def add(self, call: Call) -> None:
+        self.open.append(call)
+        del self.open[:-16]  # the oldest are long past their deadline
+
+    def cancel(self) -> None:
+        while self.open:
+            self.open.pop().cancel()
+
+
+class Elector:
+    """One candidacy for one lock. A library: it ends with a reason, and never exits the process.
+
+    Args:
+        traceparent: W3C trace context that the anchor of its term will have.
+        presence_address: Goes into the record; "" for none.
+    """
+
+    def __init__(
+        self,
+        config: ElectionConfig,
+        lock: LockName,
+        store: RecordStore,
+        *,
+        clock: Clock,
+        callbacks: Callbacks,
+        traceparent: str = "",
+        presence_address: str = "",
+    ) -> None:
+        self.config = config
+        self.lock = lock
+        self.leadership: Leadership | None = None
+        self._store = store
+        self._clock = clock
+        self._callbacks = callbacks
+        self._inbox: queue.SimpleQueue[Input] = queue.SimpleQueue()
+        self._calls = _Calls()
+        self._riders: tuple[Put, ...] | None = None
+        self._leader: str | None = None
+        self._degraded = False
+        self._answered = clock.now()
+        self._election = Election(
+            config=config,
+            nonce=secrets.token_hex(16),
+            secret=secrets.token_hex(16),
+            traceparent=traceparent,
+            presence_address=presence_address,
+        )
+
+    # --- for other threads ---
+
+    @property
+    def election(self) -> Election:
+        """The present value; frozen, so that any thread may read it."""
+        return self._election
+
+    @property
+    def leader(self) -> str:
+        """The identity last observed to hold the lock; "" for nobody or not known."""
+        return self._leader or ""
+
+    def request_stop(self) -> None:
+        """Finish what is in flight, release, end."""
+        self._inbox.put(StopRequested())
+
+    def lose_history(self) -> None:
+        """Another part of the process found that etcd was restored, wiped or exchanged."""
+        self._inbox.put(LostHistory())
+
+    def check(self) -> str | None:
+        """The health check `leaderElection`: a problem when the leader couldn't renew for far too long."""
+        hold = self._election.hold
+        return renewal_problem(
+            leading=hold is not None and hold.led,
+            last_renewal=hold.sent if hold is not None else 0.0,
+            now=self._clock.now(),
+            lease_duration=self.config.lease_duration,
+            name=self.lock.name,
+        )
+
+    # --- the loop ---
+
+    def run(self) -> Stop:
+        """Stand by, lead, and end. The work may still be running when this returns; its leadership is lost."""
+        watch = self._store.watch(self._inbox.put)
+        try:
+            while True:
+                action = self._step()
+                match action:
+                    case Stop():
+                        return action
+                    case Wait(seconds=seconds):
+                        self._take(min(seconds, LONGEST_WAIT))
+                    case Read():
+                        self._read()
+                    case Acquire() | Renew() | Release() as transaction:
+                        self._send(transaction)
+        finally:
+            if self.leadership is not None:
+                self.leadership.lost.set()
+            self._calls.cancel()
+            watch.cancel()
+
+    def _step(self) -> Action:
+        now = self._clock.now()  # before the send that this step may ask for: the gate counts from here
+        before = self._election
+        ticked = before.progress(self.leadership.work_until) if self.leadership is not None else before
+        after, action = ticked.decide(now, self._clock.wall())
+        self._become(before, after, now)
+        return action
+
+    def _take(self, seconds: float) -> None:
+        """Observe what came, waiting for the first of it."""
+        try:
+            seen = self._inbox.get(timeout=seconds)
+            while True:
+                now = self._clock.now()
+                self._become(self._election, self._election.observe(seen, now), now)
+                seen = self._inbox.get_nowait()
+        except queue.Empty:
+            return
+
+    def _become(self, before: Election, after: Election, now: float) -> None:
+        """Take on the next value, and let the rest of the process know at once."""
+        self._election = after
+        if after is before:
+            return
+        if after.gate > before.gate:
+            if self.leadership is None:
+                self.leadership = self._begin(after)
+            self.leadership.renewed(after.gate)
+            self._callbacks.on_gate(after.gate)
+        leadership = self.leadership
+        if leadership is not None:
+            if after.draining is not None:
+                leadership.draining.set()
+            if after.ending is not None or after.stopped is not None:
+                leadership.lost.set()
+        self._callbacks.on_step(before, after, now)
+        record = after.observed.record
+        if record is not None and record.holder_identity != self._leader:
+            self._leader = record.holder_identity
+            self._callbacks.on_new_leader(self._leader)
+
+    def _begin(self, election: Election) -> Leadership:
+        if election.hold is None:
+            raise AssertionError("a term begins with a hold")
+        leadership = Leadership(
+            identity=self.config.identity,
+            guard=Guard(self.lock.term, election.hold.token, election.hold.term.encode()),
+            traceparent=election.traceparent,
+            gate=election.gate,
+            work_timeout=self.config.work_timeout,
+            clock=self._clock,
+            refused=lambda token: self._inbox.put(Refused(token)),
+        )
+        threading.Thread(target=self._work, args=(leadership,), name="work", daemon=True).start()
+        return leadership
+
+    def _work(self, leadership: Leadership) -> None:
+        try:
+            self._callbacks.on_started_leading(leadership)
+        except BaseException as error:  # noqa: BLE001 - whatever ends the work ends the term
+            self._callbacks.on_work_error(error)
+            self._inbox.put(WorkEnded(raised=True))
+        else:
+            self._inbox.put(WorkEnded())
+
+    # --- calls ---
+
+    def _read(self) -> None:
+        def done(answer: View | StoreError) -> None:
+            if isinstance(answer, View):
+                self._note(None)
+                self._inbox.put(answer)
+                return
+            self._note(answer)
+            self._inbox.put(ReadFailed())
+
+        self._calls.add(self._store.read(done, timeout=self.config.retry_period))
+
+    def _send(self, transaction: Transaction) -> None:
+        def done(result: Applied | Failed) -> None:
+            self._note(result.error if isinstance(result, Failed) else None)
+            self._inbox.put(Reply(transaction, result))
+
+        if isinstance(transaction, Release) and self._riders is None:
+            self._calls.cancel()  # nothing they bring is waited for, and a release may overtake a renewal
+            self._riders = self._callbacks.riders(transaction.token)
+        election = self._election
+        call = self._store.send(
+            transaction,
+            done,
+            copy=election.copy,
+            timeout=election.patience(self._clock.now()),
+            riders=self._riders or () if isinstance(transaction, Release) else (),
+        )
+        self._calls.add(call)
+
+    def _note(self, error: StoreError | None) -> None:
+        """From any thread: tell once when calls begin to fail, and once when they succeed again."""
+        if isinstance(error, HistoryLost):
+            self.lose_history()
+        now = self._clock.now()
+        if error is None:
+            self._answered = now
+        # One member that is down costs each renewal a copy, and nothing else: that is not worth a word.
+        degraded = error is not None and (self._degraded or now - self._answered > 2 * self.config.retry_period)
+        if degraded != self._degraded:
+            self._degraded = degraded
+            self._callbacks.on_degraded(error)
