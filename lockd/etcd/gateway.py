@@ -117,8 +117,14 @@ class Gateway:
             self._persist(RANGE, message, timeout, linearizable=not serializable, alone=serializable)
         )
 
-    def list(self, prefix: str, *, page: int = 5000, timeout: float) -> Listing:
-        """Read all keys that begin with `prefix`, `page` at a time, all as of the first page's revision.
+    def list(
+        self, prefix: str, *, page: int = 5000, revision: int = 0, keys_only: bool = False, timeout: float
+    ) -> Listing:
+        """Read all keys that begin with `prefix`, `page` at a time, all as of one revision.
+
+        Args:
+            revision: Of the past to read, such as that of another list; 0 for the first page's.
+            keys_only: Leave the values out.
 
         Raises:
             Compacted: History was compacted past that revision in the meantime.
@@ -126,9 +132,9 @@ class Gateway:
         end = self._clock.now() + timeout
         start, stop = model.key_range(prefix, prefix=True)
         found: list[KeyValue] = []
-        revision, more = 0, True
+        more = True
         while more:
-            message = RANGE.request(key=start, range_end=stop, revision=revision, limit=page)
+            message = RANGE.request(key=start, range_end=stop, revision=revision, limit=page, keys_only=keys_only)
             reply = model.range_reply(self._persist(RANGE, message, end - self._clock.now()))
             found.extend(reply.kvs)
             revision = revision or reply.revision

@@ -73,6 +73,13 @@ class Watch:
             if stream is not None:
                 stream.create(create)
 
+    def reopen(self) -> None:
+        """Leave the member that it is on, which may be lagging, for another, and resume there."""
+        with self._lock:
+            stream = self._stream
+        if stream is not None:
+            stream.end()
+
     def cancel(self) -> None:
         """End it, without waiting."""
         self._stop.set()
