@@ -64,20 +64,18 @@ class ElectionConfig:
             "retry period": self.retry_period,
             "work timeout": self.work_timeout,
             "drain timeout": self.drain_timeout,
-            "exit bound": self.exit_seconds,
         }
+        if self.exit_bound is not None:
+            durations["exit bound"] = self.exit_bound
+        bad = {field: value for field, value in durations.items() if not (math.isfinite(value) and value > 0)}
         problems = [
             *name_problems("identity", self.identity),
             *name_problems("resource namespace", self.namespace),
             *name_problems("resource name", self.name),
-            *(
-                f"{field} must be a positive number of seconds, not {value}"
-                for field, value in durations.items()
-                if not (math.isfinite(value) and value > 0)
-            ),
+            *(f"{field} must be a positive number of seconds, not {value}" for field, value in bad.items()),
         ]
-        if not problems:
-            rules = (
+        if not bad:
+            rules: tuple[tuple[bool, str], ...] = (
                 (
                     self.lease_duration > self.renew_deadline,
                     f"lease duration ({self.lease_duration:g}s) must exceed renew deadline ({self.renew_deadline:g}s)",
@@ -97,6 +95,8 @@ class ElectionConfig:
                     ),
                 ),
             )
+            if self.exit_bound is None and self.lease_duration <= self.renew_deadline:
+                rules = rules[:-1]  # an exit bound that follows from these two is no problem of its own
             problems.extend(text for holds, text in rules if not holds)
         if problems:
             raise ConfigError(tuple(problems))

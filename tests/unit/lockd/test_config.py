@@ -31,6 +31,15 @@ def test_the_fast_set_used_in_demos_is_valid():
     assert config.attempt == 0.25
 
 
+def test_a_lease_no_longer_than_the_deadline_is_one_problem_and_names_both():
+    assert problems(lease_duration=10.0) == ("lease duration (10s) must exceed renew deadline (10s)",)
+    assert problems(lease_duration=5.0) == ("lease duration (5s) must exceed renew deadline (10s)",)
+
+
+def test_a_bad_name_does_not_hide_durations_that_do_not_add_up():
+    assert len(problems(identity="", lease_duration=10.0, retry_period=9.0)) == 3
+
+
 def test_every_problem_is_told_at_once():
     found = problems(identity="", namespace="a/b", retry_period=0.0, work_timeout=math.nan)
     assert len(found) == 4
