@@ -112,9 +112,14 @@ class Candidacy:
     def asked_reason(self) -> StopReason:
         return StopReason.SWITCHOVER if self.switchover_is_mine else StopReason.ASKED
 
+    def wrote(self, record: LeaderRecord | None) -> bool:
+        """Did this process write this record? A clone of it has its nonce too, but other writes."""
+        head, _, number = record.renewal.rpartition("-") if record is not None else ("", "", "")
+        return head == self.nonce and number.isdecimal() and len(number) < 20 and int(number) < self.writes
+
     def is_own_release(self, record: LeaderRecord | None) -> bool:
         """Is this record the empty one that this process wrote?"""
-        return record is not None and not record.holder_identity and record.renewal.startswith(self.nonce)
+        return record is not None and not record.holder_identity and self.wrote(record)
 
     def outdate(self, which: Which, seen: Seen) -> Self:
         """A key is not as an unsettled acquire wants it: the acquire does not stand, and never will."""

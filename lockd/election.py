@@ -161,8 +161,7 @@ class Election(Candidacy):
         record = LeaderRecord.parse(view.lease.value) if view.lease.value is not None else None
         if self.is_own_release(record) or view.term.value == refused.released.encode():
             return self.gone(released=True)
-        overtaken = record is not None and record.renewal.startswith(self.nonce)
-        if not overtaken or view.term != Seen(self.hold.token, self.hold.term.encode()):
+        if not self.wrote(record) or view.term != Seen(self.hold.token, self.hold.term.encode()):
             return self.gone(released=False)
         newest = max(view.lease.revision, self.hold.lease_revision)
         again = replace(self, hold=replace(self.hold, lease_revision=newest))
@@ -228,7 +227,8 @@ class Election(Candidacy):
     def _stand_by(self, now: float, wall: float) -> tuple[Election, Action]:
         if self.unsettled is not None:
             return self._send_again(self.unsettled, self.config.attempt, now, math.inf)
-        free_at = self.observed.free_at(self.config.identity, self.nonce, self.config.lease_duration)
+        mine = self.wrote(self.observed.record)
+        free_at = self.observed.free_at(self.config.identity, self.config.lease_duration, mine=mine)
         if now >= free_at and self.observed.is_whole:
             draft = drafts.acquire(
                 self.config,

@@ -114,13 +114,13 @@ class Observed:
         value = self.term.value if self.term is not None else None
         return TermValue.parse(value) if value is not None else None
 
-    def free_at(self, identity: str, nonce: str, lease_duration: float) -> float:
+    def free_at(self, identity: str, lease_duration: float, *, mine: bool) -> float:
         """From when on this candidate may take the lock; at the very moment it may.
 
         Args:
             identity: The candidate's own.
-            nonce: What its own renewals begin with.
             lease_duration: Its own; used only where the record names none.
+            mine: This very process wrote the record.
         """
         if self.lease is None:
             return math.inf
@@ -133,7 +133,7 @@ class Observed:
             preferred = self.record.preferred_holder
             yields = preferred and preferred != identity and preferred in self.candidates
             return self.first_seen + (PREFERENCE_SECONDS if yields else 0.0)
-        if holder == identity and self.record.renewal.startswith(nonce):
+        if holder == identity and mine:
             return self.first_seen  # my own late acquire, in a term that I don't lead
         return self.first_seen + self.record.lease_duration
 
