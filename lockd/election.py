@@ -46,6 +46,8 @@ class Election(Candidacy):
         """This and what was seen at `now`."""
         if self.stopped is not None:
             return self
+        if -math.inf < self.gate <= now:  # the work has seen it closed: no late answer opens it again
+            return self.end(StopReason.DEADLINE, now).observe(seen, now)
         match seen:
             case KeyEvent(which=Which.LEASE):
                 return self._see_lease(seen.seen, now)
