@@ -118,6 +118,7 @@ def setup(
         return Tracing((), clock=clock)
 
     from component.tracing import provider as sdk  # noqa: PLC0415 - slow, and only needed from here on
+    from component.tracing.resource import resource  # noqa: PLC0415 - the same
     from component.tracing.tracefile import TraceFile  # noqa: PLC0415 - the same
 
     group = Group("telemetry")
@@ -130,7 +131,7 @@ def setup(
         pipelines.append(Pipeline("trace-otlp", lambda: sdk.otlp_sink(environ), group=group, linger=linger))
     with _Installed.lock:
         if _Installed.provider is None:
-            who = sdk.resource(service=service, instance=instance, version=version, namespace=namespace)
+            who = resource(service=service, instance=instance, version=version, namespace=namespace)
             _Installed.provider = sdk.provider(who)
             trace.set_tracer_provider(_Installed.provider)
             logs.use_context(_ids_of_current_span)

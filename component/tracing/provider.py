@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import logging
-import os
 import secrets
-import socket
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
 
 from component.tracing import environment
+from component.tracing.exporter import quieted
 from component.tracing.pipeline import Sink
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from opentelemetry.context import Context
+    from opentelemetry.sdk.resources import Resource
     from opentelemetry.trace import Link, SpanKind, TraceState
     from opentelemetry.util.types import Attributes
 
@@ -102,17 +100,6 @@ class Feed(SpanProcessor):
             self._pipeline.put(span)
 
 
-def resource(*, service: str, instance: str, version: str, namespace: str) -> Resource:
-    """Who we are, to every signal.
-
-    OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win, but not over what tells processes apart.
-    """
-    ours = {"service.name": service, "service.version": version, "service.namespace": namespace}
-    named = {key: value for key, value in ours.items() if value} | {"host.name": socket.gethostname()}
-    told = dict(OTELResourceDetector().detect().attributes)
-    return Resource.create({**named, **told, "service.instance.id": instance, "process.pid": os.getpid()})
-
-
 def provider(who: Resource) -> TracerProvider:
     """A provider without pipelines; sampler and limits come from the environment."""
     made = TracerProvider(resource=who, id_generator=Ids(), shutdown_on_exit=False)
@@ -129,7 +116,7 @@ def otlp_sink(environ: Mapping[str, str]) -> Sink[ReadableSpan]:
     from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - slow
     from opentelemetry.sdk.trace.export import SpanExportResult  # noqa: PLC0415 - slow
 
-    reasons = quieted_exporter()
+    reasons = quieted()
     exporter = OTLPSpanExporter(timeout=environment.export_timeout("TRACES", environ))
 
     def take(spans: Sequence[ReadableSpan]) -> None:
@@ -137,27 +124,6 @@ def otlp_sink(environ: Mapping[str, str]) -> Sink[ReadableSpan]:
             raise ExportRefused(reasons.last)
 
     return Sink(take, exporter.shutdown)
-
-
-class Reasons(logging.Filter):
-    """Keeps what a logger was about to say, for those who say it once a transition instead of once an attempt."""
-
-    last = "the collector did not take it"
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        self.last = record.getMessage()
-        return False
-
-
-def quieted_exporter() -> Reasons:
-    """Silence the exporter's own lines, of which there are two for each export that fails."""
-    logger = logging.getLogger("opentelemetry.exporter.otlp.proto.grpc.exporter")
-    for known in logger.filters:
-        if isinstance(known, Reasons):
-            return known
-    reasons = Reasons()
-    logger.addFilter(reasons)
-    return reasons
 
 
 def _random(bits: int) -> int:

@@ -80,3 +80,42 @@ def test_a_hung_collector_does_not_keep_the_exit_beyond_its_bound():
     taken, seconds = done.stdout.split()
     assert taken == "False"
     assert 0.3 <= float(seconds) < 5  # the exporter itself would wait for its 10 s
+
+
+METRICS = """
+from opentelemetry import metrics as api
+from component import logs, metrics
+from component.clock import SystemClock
+logs.setup()
+running = metrics.setup(instance="i")
+api.get_meter("t").create_counter("sent_total").add(1)
+clock = SystemClock()
+begin = clock.now()
+done = running.shutdown(BOUND)
+print(done, clock.now() - begin)
+print(b"sent_total 1.0" in running.render())
+"""
+
+
+def test_metrics_reach_a_collector_and_prometheus_both():
+    with Collector() as collector:
+        done = run(METRICS.replace("BOUND", "20"), collector.endpoint)
+        assert done.stdout.startswith("True "), done.stderr
+        assert done.stdout.endswith("True\n")
+        assert "sent_total" in collector.metrics
+
+
+def test_metrics_to_a_hung_collector_do_not_keep_the_exit_beyond_its_bound():
+    with hung_collector() as endpoint:
+        done = run(METRICS.replace("BOUND", "0.3"), endpoint, OTEL_EXPORTER_OTLP_TIMEOUT="10")
+    in_time, seconds, rendered = done.stdout.split()
+    assert (in_time, rendered) == ("False", "True")
+    assert 0.3 <= float(seconds) < 5
+
+
+def test_metrics_to_a_dead_collector_are_told_once_with_the_reason():
+    with dead_collector() as endpoint:
+        done = run(METRICS.replace("BOUND", "20"), endpoint, OTEL_METRIC_EXPORT_INTERVAL="100")
+    assert len(re.findall("telemetry is being lost", done.stderr)) == 1, done.stderr
+    assert "UNAVAILABLE" in done.stderr
+    assert "Traceback" not in done.stderr
