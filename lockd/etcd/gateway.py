@@ -89,6 +89,7 @@ class Gateway:
         key: str,
         *,
         prefix: bool = False,
+        start: str = "",
         revision: int = 0,
         limit: int = 0,
         keys_only: bool = False,
@@ -98,15 +99,16 @@ class Gateway:
         """Read a key, or all keys that begin with it.
 
         Args:
+            start: The first key to read of those with the prefix.
             revision: Of the past to read; 0 for now.
             serializable: Take one member's word, which may be stale: never for a decision.
 
         Raises:
             Compacted: `revision` is gone.
         """
-        start, end = model.key_range(key, prefix=prefix)
+        first, end = model.key_range(key, prefix=prefix)
         message = RANGE.request(
-            key=start,
+            key=model.encode_key(start) or first,
             range_end=end,
             revision=revision,
             limit=limit,
@@ -123,6 +125,7 @@ class Gateway:
         """Read all keys that begin with `prefix`, `page` at a time, all as of one revision.
 
         Args:
+            start: The first key to read of those with the prefix.
             revision: Of the past to read, such as that of another list; 0 for the first page's.
             keys_only: Leave the values out.
 
