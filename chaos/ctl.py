@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import signal
+import tempfile
+import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from chaos import handoff, spans
-from chaos.cluster import ending
-from chaos.output import failures, note, output_option, show
+from chaos import handoff, spans, summary
+from chaos.auditing import audited
+from chaos.cluster import ending, launch
+from chaos.cluster.plan import FAST, Plan
+from chaos.cluster.supervisor import supervise
+from chaos.demo import run
+from chaos.output import CHECK_FAILED, failures, note, output_option, show
+from chaos.progress import progress
+from component import tracing
 from component.clock import SystemClock
+from component.durations import DURATION
 from lockd.errors import ConfigError
+from lockd.flags import DEFAULT_PREFIX, PREFIX, connection_options
+
+if TYPE_CHECKING:
+    from chaos.cluster.health import Health
+    from lockd.etcd.connection import Connection
+
+FLUSH = 2.0
+"""Seconds in which spans must be away at the end."""
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -21,12 +40,68 @@ def main() -> None:
     """Make clusters that can be hurt, hurt them, judge and measure what they do."""
 
 
+@main.command(context_settings={"ignore_unknown_options": False})
+@click.option("--etcd", "members", type=click.Choice(["1", "3"]), default="3", show_default=True, help="etcd members.")
+@click.option("--replicas", type=click.IntRange(1, 50), default=3, show_default=True, help="Replicas.")
+@click.option("--fast", is_flag=True, help="Leases of 3 s in place of 15 s.")
+@click.option("--dir", "folder", type=FOLDER, help="Where all of it lies; by default a new folder for temporary files.")
+@click.option("--prefix", type=PREFIX, default=DEFAULT_PREFIX, show_default=True, help="Where all keys are.")
+@click.option("--detach", is_flag=True, help="Return once the cluster is healthy; it lives on.")
+@click.option("--no-restart", is_flag=True, help="Leave a replica that has ended ended.")
+@click.argument("flags", nargs=-1, type=click.UNPROCESSED)
+def up(
+    *,
+    members: str,
+    replicas: int,
+    fast: bool,
+    folder: Path | None,
+    prefix: str,
+    detach: bool,
+    no_restart: bool,
+    flags: tuple[str, ...],
+) -> None:
+    """Make a cluster of real etcd members and replicas, and keep it until Ctrl-C or `chaosctl down`.
+
+    What follows `--` are FLAGS for `replica run`. With --detach the cluster's folder is printed on stdout.
+    """
+    plan = Plan(
+        folder=(folder or Path(tempfile.mkdtemp(prefix="lockd-"))).absolute(),
+        prefix=prefix,
+        members=int(members),
+        replicas=replicas,
+        restart=not no_restart,
+        flags=(*(FAST if fast else ()), *flags),
+    )
+    with failures():
+        if detach:
+            _detach(plan)
+        else:
+            supervise(plan, _stop_by_signal(), tell=note)
+
+
 @main.command()
 @click.option("--dir", "folder", type=FOLDER, required=True, help="The folder that `chaosctl up` printed.")
 def down(folder: Path) -> None:
     """Take down the cluster of a folder. Its logs and traces stay."""
     with failures():
         note(ending.take_down(folder, clock=SystemClock()))
+
+
+@main.command()
+@connection_options
+@click.option("--wait", type=DURATION, help="Until no pod is lost; one that is lost at the end is a violation.")
+@output_option
+def audit(*, connection: Connection, prefix: str, trace_file: Path | None, wait: float | None, form: str) -> None:
+    """Judge etcd's whole history: every term, every write, every bind. Exit 4 on a violation."""
+    with failures():
+        traces = tracing.setup(service="chaosctl", instance="chaosctl", trace_file=trace_file)
+        try:
+            report = audited(connection, prefix, wait=wait)
+        finally:
+            traces.shutdown(FLUSH)
+    show(report.document(), form, report.lines())
+    if not report.passed:
+        raise SystemExit(CHECK_FAILED)
 
 
 @main.command()
@@ -43,3 +118,46 @@ def trace(folder: Path, form: str) -> None:
     if not found:
         note("no hand-off in these traces: a leader has not been followed by another")
     show({"handoffs": [each.document() for each in found]}, form, lines[:-1])
+
+
+@main.command()
+@click.option("--fast/--defaults", default=True, help="Leases of 3 s (the default), or of 15 s as in production.")
+@click.option("--dir", "folder", type=FOLDER, help="Where all of it lies; by default a new folder for temporary files.")
+@click.option("--keep", is_flag=True, help="Leave the cluster running.")
+@output_option
+def demo(*, fast: bool, folder: Path | None, keep: bool, form: str) -> None:
+    """Show two hand-offs on a real cluster: the leader is asked to end, then the next one is killed."""
+    folder = (folder or Path(tempfile.mkdtemp(prefix="lockd-demo-"))).absolute()
+    plan = Plan(folder=folder, flags=FAST if fast else ())
+    with failures(), progress() as told:
+        outcome = run(plan, told, keep=keep)
+    show(summary.document(outcome, folder), form, summary.lines(outcome, folder))
+    if keep:
+        note(f"the cluster goes on: take it down with: chaosctl down --dir {folder}")
+    if not outcome.report.passed:
+        raise SystemExit(CHECK_FAILED)
+
+
+def _detach(plan: Plan) -> None:
+    """Start a supervisor, wait until its cluster is healthy, and print its folder; on failure take it down."""
+    supervisor = launch.launch(plan, leashed=False)
+    try:
+        with progress() as told:
+
+            def healthy(health: Health) -> None:
+                told(f"start {plan.members} etcd members and {plan.replicas} replicas", health.parts, health.of)
+
+            launch.await_health(plan, supervisor, _stop_by_signal(), progress=healthy)
+    except BaseException:
+        supervisor.end(clock=SystemClock())
+        raise
+    note(f"take it down with: chaosctl down --dir {plan.folder}")
+    click.echo(plan.folder)
+
+
+def _stop_by_signal() -> threading.Event:
+    """Set by Ctrl-C, SIGTERM, or the end of the terminal."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: stop.set())
+    return stop

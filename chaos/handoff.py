@@ -134,7 +134,7 @@ def _handoff(spans: Sequence[Span], old: Span, new: Span) -> Handoff:
     def linked(span: Span) -> bool:
         return new.span_id in span.links or (not span.links and span.start >= new.start)
 
-    acquires = of(new.instance, ACQUIRE, lambda span: began <= span.start <= new.end)
+    acquires = of(new.instance, ACQUIRE, lambda span: began <= span.start <= new.end and _won(span))
     acquire = acquires[-1] if acquires else new
     barrier = next(iter(of(new.instance, BARRIER, linked)), None)
     bind = min(of(new.instance, BIND, linked), key=lambda span: span.end, default=None)
@@ -153,6 +153,10 @@ def _handoff(spans: Sequence[Span], old: Span, new: Span) -> Handoff:
         bound=bind.end if bind is not None else None,
         steps=_steps(told, began),
     )
+
+
+def _won(acquire: Span) -> bool:
+    return bool(acquire.attributes.get("outcome", "acquired") == "acquired")
 
 
 def _steps(spans: Iterable[Span], began: float) -> tuple[Step, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import yaml
 
-from chaos.cluster.state import NoCluster
+from chaos.errors import NoCluster, NotStarted, TooSlow
 from lockd.errors import ConfigError, LockdError
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ def failures() -> Iterator[None]:
         _leave(error.problems, USAGE)
     except NoCluster as error:
         _leave((str(error),), USAGE)
+    except NotStarted as error:
+        _leave(error.problems, error.code)
+    except TooSlow as error:
+        _leave((str(error),), TIMED_OUT)
     except LockdError as error:
         _leave((str(error),), FAILED)
     except OSError as error:

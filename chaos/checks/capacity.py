@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from chaos.checks.violation import Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from chaos.ledger import Ledger, Write
     from chaos.objects import Stored
@@ -57,12 +57,13 @@ class _Nodes:
                 self.pods[key] = stored
                 self.used[stored.node].update(stored.requests)
 
-    def excess(self, node: str) -> tuple[str, int, int] | None:
-        """The first resource of which more is asked than there is. A node that isn't there has no limit to exceed."""
+    def excess(self, node: str, resources: Iterable[str]) -> tuple[str, int, int] | None:
+        """The first of these of which more is asked than there is. A node that isn't there has no limit to exceed."""
         if node not in self.nodes:
             return None
         allocatable = self.nodes[node].allocatable
-        for resource, asked in sorted(self.used[node].items()):
+        for resource in sorted(resources):
+            asked = self.used[node][resource]
             if asked > allocatable.get(resource, 0):
                 return resource, asked, allocatable.get(resource, 0)
         return None
@@ -74,16 +75,24 @@ def overcommitted(ledger: Ledger) -> Iterator[Overcommit]:
     for key, stored in ledger.first.items():
         nodes.apply(key, stored)
     for _, group in groupby(ledger.writes, key=lambda write: write.revision):
-        bound: dict[str, Write] = {}
+        bound: defaultdict[str, list[Write]] = defaultdict(list)
         for write in group:
             nodes.apply(write.key, write.after)
-            if write.kind == "pods" and write.after is not None and write.after.node:
-                before = write.before.node if write.before is not None else ""
-                if write.after.node != before:
-                    bound.setdefault(write.after.node, write)
-        for node, bind in bound.items():
-            if (found := nodes.excess(node)) is not None:
-                yield Overcommit(node, bind, *found)
+            if _binds(write):
+                bound[_node(write.after)].append(write)
+        for node, binds in bound.items():
+            # Of what a bind doesn't ask for, somebody else may have taken too much before.
+            asked = {name for bind in binds if bind.after for name, amount in bind.after.requests.items() if amount}
+            if (found := nodes.excess(node, asked)) is not None:
+                yield Overcommit(node, binds[0], *found)
+
+
+def _binds(write: Write) -> bool:
+    return write.kind == "pods" and _node(write.after) not in ("", _node(write.before))
+
+
+def _node(pod: Stored | None) -> str:
+    return pod.node if pod is not None else ""
 
 
 def overcommits(ledger: Ledger) -> Iterator[Violation]:

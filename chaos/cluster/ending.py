@@ -8,8 +8,9 @@ import signal
 from typing import TYPE_CHECKING, Final
 
 from chaos.cluster import state as files
-from chaos.cluster.process import Gone, end_all
+from chaos.cluster.process import end_all, eventually
 from chaos.cluster.state import FILE
+from component.process import Gone
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +40,7 @@ def take_down(folder: Path, *, clock: Clock) -> str:
     except Gone:
         told = f"the cluster in {folder} had ended without being taken down (supervisor {state.supervisor.pid} is gone)"
     else:
-        if not state.supervisor.wait(clock=clock, within=PATIENCE):
+        if not eventually(lambda: not state.supervisor.alive, clock=clock, within=PATIENCE):
             with contextlib.suppress(Gone):
                 state.supervisor.send(signal.SIGKILL)
             told = f"the supervisor in {folder} hung and was killed; the cluster is down"

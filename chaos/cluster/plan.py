@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import sys
 import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from lockd.etcd.loopback import free_ports
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,14 +109,12 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
 
 
-def free_port(*, wanted: int = 0) -> int:
-    """A loopback port that nobody listens on at this moment: `wanted` if that is one."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, wanted))
-        except OSError:
-            if not wanted:
-                raise
-            return free_port()
-        return int(probe.getsockname()[1])
+def port_for(launch: Launch | None) -> int:
+    """A loopback port that nobody has at this moment: that of the launch before, if it is one."""
+    if launch is not None:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with contextlib.suppress(OSError):
+                probe.bind((HOST, launch.port))
+                return launch.port
+    return free_ports(1)[0]

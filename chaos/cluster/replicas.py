@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from chaos.cluster.plan import Launch, environment, free_port
-from chaos.cluster.process import Gone, Process, end_all, spawn
+from chaos.cluster.plan import Launch, environment, port_for
+from chaos.cluster.process import end_all
 from chaos.cluster.state import ReplicaState
+from component.process import Child
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
 
     from chaos.cluster.plan import Plan
@@ -28,8 +28,7 @@ class _Slot:
     """One replica's place: the process that has it now, or when the next one gets it."""
 
     launch: Launch
-    child: subprocess.Popen[bytes]
-    process: Process
+    child: Child
     restarts: int = 0
     due: float | None = None
     """When it starts again; None: it runs, or it never will."""
@@ -37,7 +36,7 @@ class _Slot:
 
 
 class Replicas:
-    """Owned by one thread, which must outlive them: they end with it."""
+    """Owned by one thread. They end with this process."""
 
     def __init__(
         self, plan: Plan, endpoints: tuple[str, ...], *, clock: Clock, tell: Callable[[str], None] = lambda _: None
@@ -55,8 +54,8 @@ class Replicas:
             OSError: One can't be started.
         """
         for name in self._plan.names():
-            launch = Launch.of(self._plan, name, port=free_port(), restarts=0)
-            self._slots.append(_Slot(launch, *self._spawn(launch)))
+            launch = Launch.of(self._plan, name, port=port_for(None), restarts=0)
+            self._slots.append(_Slot(launch, self._spawn(launch)))
 
     def step(self) -> None:
         """Note who has ended, start who is due."""
@@ -68,14 +67,14 @@ class Replicas:
             if self._clock.now() < slot.due:
                 return
             slot.restarts += 1
-            port = free_port(wanted=slot.launch.port)
+            port = port_for(slot.launch)
             slot.launch = Launch.of(self._plan, slot.launch.name, port=port, restarts=slot.restarts)
-            slot.child, slot.process = self._spawn(slot.launch)
+            slot.child = self._spawn(slot.launch)
             slot.due = None
             slot.ended = False
-            self._tell(f"{slot.launch.name} started again as {slot.launch.identity} (pid {slot.process.pid})")
+            self._tell(f"{slot.launch.name} started again as {slot.launch.identity} (pid {slot.child.pid})")
             return
-        if slot.ended or (code := slot.child.poll()) is None:
+        if slot.ended or (code := slot.child.exit_code) is None:
             return
         slot.ended = True
         slot.due = self._clock.now() + RESTART_DELAY if self._plan.restart else None
@@ -88,8 +87,8 @@ class Replicas:
             ReplicaState(
                 name=slot.launch.name,
                 identity=slot.launch.identity,
-                pid=slot.process.pid,
-                started=slot.process.started,
+                pid=slot.child.pid,
+                started=slot.child.process.started,
                 http=slot.launch.http,
                 log=str(slot.launch.log),
                 trace=str(slot.launch.trace),
@@ -100,13 +99,9 @@ class Replicas:
 
     def stop(self) -> None:
         """End them all: in good order if they can, in any case."""
-        end_all([slot.process for slot in self._slots], clock=self._clock, patience=PATIENCE)
+        end_all([slot.child.process for slot in self._slots], clock=self._clock, patience=PATIENCE)
         for slot in self._slots:
-            slot.child.wait()
+            slot.child.kill()  # reaps it
 
-    def _spawn(self, launch: Launch) -> tuple[subprocess.Popen[bytes], Process]:
-        child = spawn(launch.command(self._plan, self._endpoints), log=launch.log, environment=environment())
-        try:
-            return child, Process.of(child.pid)
-        except Gone as error:  # an unreaped child keeps its entry in /proc
-            raise OSError(f"{launch.name} vanished") from error
+    def _spawn(self, launch: Launch) -> Child:
+        return Child(launch.command(self._plan, self._endpoints), log=launch.log, environment=environment())

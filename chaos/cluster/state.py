@@ -7,17 +7,14 @@ import os
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from chaos.cluster.process import Process
+from chaos.errors import NoCluster
+from component.process import Process
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA: Final = 1
 FILE: Final = "cluster.json"
-
-
-class NoCluster(Exception):
-    """The folder describes no cluster; the message is one line that names it and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -254,6 +254,14 @@ def test_a_user_may_overcommit_and_a_shrunk_node_is_nobodys_fault(made):
     assert found(made) == []
 
 
+def test_who_asks_for_nothing_of_what_a_user_overcommitted_may_be_bound(made):
+    made.bind("p2", "n1")
+    made.pod("p3", node="n1")
+    made.pod("p4", cpu="0")
+    made.bind("p4", "n1", cpu="0")
+    assert found(made) == []
+
+
 def test_lost_pod(made):
     lost = made.revision - 2  # the put of p2, before the acquire and the bind
     assert found(made, ALWAYS) == []

@@ -1,7 +1,7 @@
 import socket
 from pathlib import Path
 
-from chaos.cluster.plan import Launch, Plan, environment, free_port
+from chaos.cluster.plan import Launch, Plan, environment, port_for
 
 PLAN = Plan(folder=Path("/d"), prefix="/p", replicas=2, flags=("--leader-elect-lease-duration=3s", "-v=4"))
 
@@ -43,10 +43,11 @@ def test_what_names_another_cluster_is_not_passed_on(monkeypatch):
     assert not [name for name in passed if name.startswith(("ETCDCTL_", "LOCKD_"))]
 
 
-def test_a_port_in_use_is_not_given_again():
+def test_a_port_is_kept_over_restarts_unless_it_was_taken_meanwhile():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
-        taken = listener.getsockname()[1]
-        assert free_port(wanted=taken) != taken
-    assert free_port() > 0
+        launch = Launch.of(PLAN, "replica-1", port=listener.getsockname()[1], restarts=0)
+        assert port_for(launch) != launch.port
+    assert port_for(launch) == launch.port
+    assert port_for(None) > 0

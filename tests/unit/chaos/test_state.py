@@ -4,8 +4,9 @@ from dataclasses import replace
 import pytest
 
 from chaos.cluster import state as files
-from chaos.cluster.process import Process
-from chaos.cluster.state import ClusterState, MemberState, NoCluster, ReplicaState
+from chaos.cluster.state import ClusterState, MemberState, ReplicaState
+from chaos.errors import NoCluster
+from component.process import Process
 
 STATE = ClusterState(
     prefix="/lockd",

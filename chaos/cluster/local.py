@@ -1,0 +1,94 @@
+"""A cluster of processes on this host, described by the cluster.json of its folder."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING, Final
+
+from chaos.cluster import state as files
+from chaos.cluster.interface import Target
+from chaos.cluster.process import eventually
+from component.clock import SystemClock
+from component.process import Process
+from lockd.ports import LockName
+from lockd.record import LeaderRecord
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chaos.cluster.state import ClusterState
+    from component.clock import Clock
+    from lockd.etcd.gateway import Gateway
+
+TIMEOUT: Final = 5.0
+"""Seconds that etcd may take to name the leader."""
+
+STOPPING: Final = 5.0
+"""Seconds that a process may take to stand still."""
+
+
+class LocalCluster:
+    """A `chaos.cluster.interface.Cluster` of local processes. Any process of this host may hold one.
+
+    Args:
+        lock: `<namespace>/<name>` of the lock that the replicas contend for.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        gateway: Gateway,
+        *,
+        lock: str = "kube-system/kube-scheduler",
+        clock: Clock | None = None,
+    ) -> None:
+        self._folder = folder
+        self._gateway = gateway
+        self._lock = lock
+        self._clock = clock or SystemClock()
+
+    def state(self) -> ClusterState:
+        """As the supervisor tells it now.
+
+        Raises:
+            NoCluster: It has ended.
+        """
+        return files.read(self._folder)
+
+    def replicas(self) -> tuple[Target, ...]:
+        return tuple(
+            Target(replica.name, replica.identity, replica.pid, replica.started, replica.http)
+            for replica in self.state().replicas
+        )
+
+    def etcd_members(self) -> tuple[Target, ...]:
+        return tuple(
+            Target(member.name, member.name, member.pid, member.started, member.endpoint)
+            for member in self.state().etcd
+        )
+
+    def leader(self) -> Target | None:
+        namespace, _, name = self._lock.partition("/")
+        key = LockName(self.state().prefix, namespace, name).lease
+        found = self._gateway.range(key, timeout=TIMEOUT).kvs
+        record = LeaderRecord.parse(found[0].value) if found else None
+        holder = record.holder_identity if record is not None else ""
+        return next((replica for replica in self.replicas() if replica.identity == holder), None)
+
+    def kill(self, target: Target) -> None:
+        _process(target).send(signal.SIGKILL)
+
+    def terminate(self, target: Target) -> None:
+        _process(target).send(signal.SIGTERM)
+
+    def pause(self, target: Target) -> None:
+        process = _process(target)
+        process.send(signal.SIGSTOP)
+        eventually(lambda: process.state in ("T", "t", ""), clock=self._clock, within=STOPPING)
+
+    def resume(self, target: Target) -> None:
+        _process(target).send(signal.SIGCONT)
+
+
+def _process(target: Target) -> Process:
+    return Process(target.pid, target.started)

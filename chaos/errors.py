@@ -1,0 +1,27 @@
+"""What goes wrong with clusters, classed by the exit code that it leads to."""
+
+from __future__ import annotations
+
+from lockd.errors import LockdError
+
+
+class NoCluster(LockdError):
+    """The folder describes no cluster; the message is one line that names it and the remedy."""
+
+
+class NotStarted(LockdError):
+    """A supervisor ended before its cluster was healthy.
+
+    Attributes:
+        problems: What it said, line by line.
+        code: Its exit code.
+    """
+
+    def __init__(self, problems: tuple[str, ...], code: int) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
+        self.code = code
+
+
+class TooSlow(LockdError):
+    """Something did not happen in time; the message says what, and where to look."""

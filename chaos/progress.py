@@ -1,0 +1,67 @@
+"""Progress while a command waits: a bar on a terminal, plain lines elsewhere. On stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import TYPE_CHECKING, Protocol
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Progress(Protocol):
+    """Told how far something is."""
+
+    def __call__(self, what: str, done: float, of: float) -> None:
+        """`done` of `of` parts of `what` are there."""
+        ...
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Progress]:
+    """A progress for the length of a block. Without the `chaos` extra (or a terminal) it is a line for each `what`."""
+    try:
+        from rich.console import Console  # noqa: PLC0415 - in the extra `chaos`
+        from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+        from rich.progress import Progress as Bar  # noqa: PLC0415
+    except ImportError:
+        yield plain()
+        return
+    if not sys.stderr.isatty():
+        yield plain()
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks = {}
+
+        def tell(what: str, done: float, of: float) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=of)
+            bar.update(tasks[what], completed=done, total=of)
+
+        yield tell
+
+
+def plain() -> Progress:
+    """One line when something begins, one when it is done."""
+    begun: set[str] = set()
+    ended: set[str] = set()
+
+    def tell(what: str, done: float, of: float) -> None:
+        if what not in begun:
+            begun.add(what)
+            click.echo(f"{what} ...", err=True)
+        if done >= of and what not in ended:
+            ended.add(what)
+            click.echo(f"{what}: done", err=True)
+
+    return tell
