@@ -48,11 +48,11 @@ lock: $(STAMP) ## pin what pyproject.toml asks for in requirements.lock
 mutants: $(STAMP) ## plant one-line bugs, each must turn a test red
 	$(BIN)/python -m tests.mutants
 
-bench: $(STAMP) ## measure
-	$(PYTEST) -s tests/bench
+bench: $(STAMP) ## measure: guarded writes on a real etcd
+	$(PYTEST) -s -p no:randomly tests/bench
 
 chaos: $(STAMP) ## run the slow tests: the chaos suite, larger searches, trials
-	$(PYTEST) -m slow tests
+	$(PYTEST) -m slow --ignore=tests/bench tests
 
 clean: ## remove .venv and what tools left
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage*

@@ -63,6 +63,7 @@ def main() -> None:
     # The build tool comes from the lock file too: no isolation, nothing unpinned is fetched.
     run("install the project", *install, "--no-deps", "--no-build-isolation", "--editable", ROOT)
     run("find all that pyproject.toml asks for (make lock pins it)", *pip, "check")
+    run("find an etcd", PYTHON, ROOT / "tools" / "etcd.py")
     STAMP.touch()
 
 
