@@ -44,8 +44,9 @@ class Connection:
 
     def __post_init__(self) -> None:
         files = {name for name in ("cacert", "cert", "key") if getattr(self, name) is not None}
-        schemes = {endpoint.partition("://")[0] for endpoint in self.endpoints if "://" in endpoint}
-        bare = tuple(endpoint.strip().rpartition("://")[2].removesuffix("/") for endpoint in self.endpoints)
+        given = [endpoint.strip() for endpoint in self.endpoints]
+        schemes = {endpoint.partition("://")[0] for endpoint in given if "://" in endpoint}
+        bare = tuple(endpoint.rpartition("://")[2].removesuffix("/") for endpoint in given)
         rules = (
             (bool(self.endpoints), "no endpoint is given: name at least one host:port"),
             (len(set(bare)) == len(bare), "an endpoint is named twice"),

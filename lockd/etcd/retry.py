@@ -45,11 +45,21 @@ def persist(
     """
     end = clock.now() + within
     attempts = count()
+    last: list[Unavailable] = []
+
+    def over() -> bool:
+        return stop.is_set() or clock.now() >= end
 
     def attempt() -> T:
+        if last and over():  # during the pause
+            raise last[-1]
         number = next(attempts)
         left = max(0.0, end - clock.now())
-        return once(number, min(left, max(0.25, within / 4) * 2.0**number))
+        try:
+            return once(number, min(left, max(0.25, within / 4) * 2.0**number))
+        except Unavailable as error:
+            last[:] = [error]
+            raise
 
     def pause(state: tenacity.RetryCallState) -> float:
         rounds, place = divmod(state.attempt_number, members)
@@ -60,7 +70,7 @@ def persist(
 
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(Unavailable),
-        stop=lambda _: stop.is_set() or clock.now() >= end,
+        stop=lambda _: over(),
         wait=pause,
         sleep=sleep,
         reraise=True,
