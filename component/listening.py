@@ -1,0 +1,75 @@
+"""Where a server listens and what it proves itself with."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import ssl
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BACKLOG = 128
+"""Connections that wait to be accepted."""
+
+
+class CannotListen(OSError):
+    """A server can't be started where it was asked to; its text is one line with the remedy.
+
+    Attributes:
+        address: As it was given.
+        port: As it was given.
+    """
+
+    def __init__(self, error: OSError, address: str, port: int) -> None:
+        super().__init__(error.errno, error.strerror)
+        self.address = address
+        self.port = port
+
+    def __str__(self) -> str:
+        remedies = {
+            errno.EADDRINUSE: "the port is in use: end what uses it, or choose another port",
+            errno.EACCES: "a port below 1024 needs privileges: choose another port",
+            errno.EADDRNOTAVAIL: "no interface of this host has that address: choose another address",
+        }
+        remedy = remedies.get(self.errno or 0, f"{self.strerror or 'unknown error'}: choose another address")
+        return f"cannot listen on {self.address}:{self.port}: {remedy}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """What a server proves itself with: files in PEM."""
+
+    cert: Path
+    key: Path
+
+    def context(self) -> ssl.SSLContext:
+        """Settings for connections: TLS 1.2 and newer.
+
+        Raises:
+            ValueError: The files can't be used; one line that names them.
+        """
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        try:
+            context.load_cert_chain(self.cert, self.key, password=lambda: "")  # else a locked key asks at the terminal
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise ValueError(f"cannot use certificate {self.cert} with key {self.key}: {reason}") from error
+        return context
+
+
+def listen(address: str, port: int) -> socket.socket:
+    """A socket that listens at an address or a host's name, IPv6 too; port 0 takes a free one.
+
+    Raises:
+        CannotListen: As when the port is in use.
+    """
+    bare = address.removeprefix("[").removesuffix("]")
+    try:
+        family, _, _, _, where = socket.getaddrinfo(bare, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        return socket.create_server((str(where[0]), int(where[1])), family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise CannotListen(error, address, port) from error
