@@ -1,9 +1,59 @@
-"""For all tests."""
+"""Fixtures for tests on a real etcd: started once, with a prefix of its own for each test."""
 
 from __future__ import annotations
 
+import uuid
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from lockd.etcd.embedded import Embedded
+from lockd.etcd.gateway import Gateway
+from lockd.etcd.witness import Witness
+from tests.harness import etcd as harness
 
 # How long an example takes says something of the machine's load and nothing of the code.
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("project")
+
+
+@pytest.fixture(scope="session")
+def etcd():
+    """An etcd of one member. Whoever stops or fills it wants one of their own: `Embedded.start`."""
+    with Embedded.start() as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session", params=harness.programs(), ids=harness.version)
+def each_etcd(request):
+    """An etcd of one member, of each version there is."""
+    with Embedded.start(etcd=request.param) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def shared_trio():
+    """Three members, for `trio`."""
+    with Embedded.start(members=3) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def trio(shared_trio):
+    """An etcd of three members, which a test may hurt: afterwards all of them run again."""
+    yield shared_trio
+    harness.heal(shared_trio)
+
+
+@pytest.fixture
+def prefix():
+    """A prefix of keys that no other test uses, without a slash at its end."""
+    return f"/test-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def gateway(etcd):
+    """A gateway to `etcd`."""
+    opened = Gateway(etcd.connection, purpose="test", witness=Witness(), first=0)
+    yield opened
+    opened.close()
