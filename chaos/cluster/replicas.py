@@ -9,9 +9,12 @@ from chaos.cluster.plan import Launch, environment, port_for
 from chaos.cluster.process import end_all
 from chaos.cluster.state import ReplicaState
 from component.process import Child
+from lockd.errors import ConfigError
+from lockd.flags import USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from chaos.cluster.plan import Plan
     from component.clock import Clock
@@ -58,7 +61,12 @@ class Replicas:
             self._slots.append(_Slot(launch, self._spawn(launch)))
 
     def step(self) -> None:
-        """Note who has ended, start who is due."""
+        """Note who has ended, start who is due.
+
+        Raises:
+            ConfigError: A replica's very first process ended with the code for usage: starting it again is of no use.
+            OSError: One can't be started.
+        """
         for slot in self._slots:
             self._step(slot)
 
@@ -76,6 +84,8 @@ class Replicas:
             return
         if slot.ended or (code := slot.child.exit_code) is None:
             return
+        if code == USAGE and slot.restarts == 0:
+            raise ConfigError((f"{slot.launch.name} refuses its flags: {_last_line(slot.launch.log)}",))
         slot.ended = True
         slot.due = self._clock.now() + RESTART_DELAY if self._plan.restart else None
         how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
@@ -105,3 +115,9 @@ class Replicas:
 
     def _spawn(self, launch: Launch) -> Child:
         return Child(launch.command(self._plan, self._endpoints), log=launch.log, environment=environment())
+
+
+def _last_line(log: Path) -> str:
+    """The end of a log, which is where a command says what is wrong with its flags."""
+    lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+    return next((line.removeprefix("Error: ") for line in reversed(lines) if line.strip()), f"see {log}")
