@@ -31,6 +31,7 @@ class Inbox:
         self._items: list[WatchItem] = []
         self._events = 0
         self._overflowed = False
+        self._woken = False
 
     def open(self) -> Callable[[WatchItem], None]:
         """The sink for a new watch; what earlier watches bring from now on is ignored."""
@@ -46,21 +47,28 @@ class Inbox:
         with self._changed:
             return self._overflowed
 
-    def take(self, stop: threading.Event, timeout: float, clock: Clock) -> list[WatchItem]:
-        """All items that wait, after waiting up to `timeout` seconds for one."""
+    def wait(self, stop: threading.Event, timeout: float, clock: Clock) -> bool:
+        """Wait up to `timeout` seconds until something is there to be taken; False when nothing is."""
         end = clock.now() + timeout
         with self._changed:
-            while not self._items and not self._overflowed:
+            while not self._items and not self._overflowed and not self._woken:
                 left = end - clock.now()
                 if stop.is_set() or left <= 0:
                     break
                 self._changed.wait(min(left, LONGEST_WAIT))
+            self._woken = False
+            return bool(self._items)
+
+    def take(self) -> list[WatchItem]:
+        """All items that wait."""
+        with self._changed:
             items, self._items, self._events = self._items, [], 0
             return items
 
     def wake(self) -> None:
-        """End a wait, for a reason that `take`'s caller knows."""
+        """End a wait, now or the next, for a reason that its caller knows."""
         with self._changed:
+            self._woken = True
             self._changed.notify_all()
 
     def _put(self, generation: int, item: WatchItem) -> None:

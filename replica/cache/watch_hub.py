@@ -12,6 +12,7 @@ from component.clock import SystemClock
 from lockd.errors import Compacted, HistoryLost, PermissionDenied, StoreError
 from lockd.etcd.model import WatchBatch, WatchCompacted, WatchInterrupted, WatchTarget
 from replica.cache.inbox import Inbox
+from replica.cache.pace import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -103,6 +104,7 @@ class WatchHub:
         self._clock = clock or SystemClock()
         self._consumer = barrier.join("hub")
         self._inbox = inbox or Inbox()
+        self._pace = Pace()
         self._far_behind = far_behind
         self._routes: dict[str, Route] = {}
         self._watch: Watching | None = None
@@ -232,7 +234,9 @@ class WatchHub:
 
     def _step(self, stop: threading.Event) -> str:
         """Hand on what has come; the result is a reason to list anew, or ""."""
-        items = self._inbox.take(stop, CHECK, self._clock)
+        if self._inbox.wait(stop, CHECK, self._clock) and (delay := self._pace.delay(self._clock.now())):
+            self._clock.wait(stop, delay)
+        items = self._inbox.take()
         if self._inbox.overflowed:
             return "too many events wait"
         reason = self._hand_on(items)
