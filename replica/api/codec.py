@@ -68,7 +68,12 @@ class _PodDocument(msgspec.Struct, gc=False):
     status: _PodStatus = msgspec.field(default_factory=_PodStatus)
 
 
+class _Named(msgspec.Struct, gc=False):
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+
+
 _POD: Final = Reader(_PodDocument)
+_NAMED: Final = Reader(_Named)
 
 
 def encode(manifest: bytes, *, token: int = 0, node: str = "", status: bytes = b"") -> bytes:
@@ -119,6 +124,18 @@ def with_status(value: bytes, status: PodStatus, token: int) -> bytes:
 def status_of(value: bytes) -> PodStatus:
     """What the scheduler last said of a pod."""
     return read_status(Envelope.FromString(value).status)
+
+
+def stored_uid(kv: KeyValue) -> str:
+    """The uid of a stored object of any kind.
+
+    Raises:
+        Undecodable: The value is no object.
+    """
+    try:
+        return _NAMED.read(parse_envelope(kv.key, kv.value).manifest).metadata.uid
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Undecodable(kv.key, str(error)) from error
 
 
 def decode_pod(kv: KeyValue) -> Pod:

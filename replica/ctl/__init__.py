@@ -1,0 +1,1 @@
+"""The command `replicactl`: objects as kubectl handles them, replicas as patronictl lists them."""

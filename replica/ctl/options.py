@@ -1,0 +1,59 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from replica.api.names import namespace_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class NameType(click.ParamType[str]):
+    """A name that becomes part of a key.
+
+    Args:
+        problem: Says what is wrong with a text, or None.
+    """
+
+    name = "name"
+
+    def __init__(self, problem: Callable[[str], str | None]) -> None:
+        self._problem = problem
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = str(value)
+        if (problem := self._problem(text)) is not None:
+            self.fail(f"{text[:80]!r} {problem}", param, ctx)
+        return text
+
+
+files = click.option(
+    "-f", "--filename", "files", multiple=True, metavar="FILE|DIR|-", help="Manifests: YAML or JSON; may be repeated."
+)
+recursive = click.option("-R", "--recursive", is_flag=True, help="Read the folders in folders too.")
+namespace = click.option("-n", "--namespace", type=NameType(namespace_problem), help="Namespace.  [default: default]")
+everywhere = click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="All namespaces.")
+selector = click.option("-l", "--selector", metavar="SELECTOR", help="Labels: app=web,tier!=db,env in (a,b),!old.")
+
+
+def form(*choices: str) -> Callable[..., Callable[..., None]]:
+    """`-o`, with its choices; a table by default."""
+    return click.option(
+        "-o",
+        "--output",
+        "form",
+        type=click.Choice(("table", *choices)),
+        default="table",
+        show_default=True,
+        help="Form of the output.",
+    )
+
+
+def stdin() -> bytes:
+    """All of standard input."""
+    return sys.stdin.buffer.read()
