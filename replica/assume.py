@@ -137,6 +137,10 @@ class AssumedPods:
         """Does the pod count on a node?"""
         return uid in self._assumed or uid in self._bound
 
+    def is_assumed(self, uid: str) -> bool:
+        """Does it count ahead of its bind?"""
+        return uid in self._assumed
+
     def counts(self) -> tuple[int, int]:
         """How many pods the watch has shown on nodes, and how many are assumed."""
         return len(self._bound), len(self._assumed)

@@ -220,7 +220,9 @@ class Binder:
         while self._pending and len(self._flights) < self._limit and self._term.holds(self._clock.now()):
             batch = Batch.take(self._term.guard, self._pending, most=self._most, most_bytes=self._most_bytes)
             span = self._tracer.start_span(
-                "scheduler.bind_batch", links=self._links, attributes={"pods": len(batch), "token": self._term.guard.token}
+                "scheduler.bind_batch",
+                links=self._links,
+                attributes={"pods": len(batch), "token": self._term.guard.token},
             )
             flight = _Flight(batch, span, self._clock.now())
             self._flights.append(flight)

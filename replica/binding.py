@@ -101,9 +101,7 @@ class Batch:
         self.txn = self.write.txn()
 
     @classmethod
-    def take(
-        cls, guard: Guard, pending: deque[Group], *, most: int = MOST_PODS, most_bytes: int = MOST_BYTES
-    ) -> Batch:
+    def take(cls, guard: Guard, pending: deque[Group], *, most: int = MOST_PODS, most_bytes: int = MOST_BYTES) -> Batch:
         """Take as many groups from the front of `pending` as fit, at least one."""
         taken = [pending.popleft()]
         pods, size, largest = len(taken[0]), group_bytes(taken[0]), len(taken[0])
