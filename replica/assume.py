@@ -77,11 +77,6 @@ class AssumedPods:
                 assumption.settled = revision
                 self._settled += 1
 
-    @property
-    def settling(self) -> bool:
-        """Is there anything that `advance` may let go?"""
-        return self._settled > 0
-
     def advance(self, applied: int) -> tuple[str, ...]:
         """The cache has applied everything up to `applied`: let go of what was settled by then.
 

@@ -140,6 +140,7 @@ class Binder:
         self._end: float | None = None
         self._lock = threading.Lock()
         self._busy = 0
+        self._left = False
         self._tracer = trace.get_tracer(__name__)
         anchor = tracing.link(term.traceparent, {"link.kind": "leadership_term"})
         self._links = [anchor] if anchor is not None else []
@@ -150,7 +151,10 @@ class Binder:
         """Bind these: each group as a whole or not at all, independent of the others."""
         with self._lock:
             self._busy += sum(map(len, groups))
-        self._inbox.put(_Submit(groups))
+            if not self._left:
+                self._inbox.put(_Submit(groups))
+                return
+        self._drop(groups)
 
     def drain(self, deadline: float) -> None:
         """Send nothing more: `run` ends when all that is in flight is settled, at `deadline` at the latest."""
@@ -308,7 +312,8 @@ class Binder:
 
     def _leave(self) -> None:
         """Nothing is sent or awaited any more: say of every bind what is known of it."""
-        self._end = self._clock.now()
+        with self._lock:
+            self._left = True
         for flight in tuple(self._flights):
             self._close(flight, "unsettled")
             self._judge(flight.batch.all(Fate.UNSETTLED, "the term ended before etcd answered"))

@@ -19,21 +19,14 @@ from replica.framework.status import Code, PluginFailed, Status
 from replica.outcomes import FAILED, Cycle
 
 if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from component.clock import Clock
     from lockd.fencing import Token
-    from replica.api.pods import Pod
-    from replica.assume import AssumedPods
-    from replica.cache.node_table import NodeTable
     from replica.cache.nodes import Nodes
-    from replica.events.recorder import Recorder
-    from replica.framework.runtime import Runtime
     from replica.framework.waiting import WaitingPod
     from replica.outcomes import Outcomes
+    from replica.parts import Parts
     from replica.queue.pod import QueuedPod
-    from replica.queue.scheduling import SchedulingQueue
     from replica.scheduler_metrics import SchedulerMetrics
     from replica.statuses import StatusWriter
 
@@ -44,41 +37,17 @@ SAMPLED: Final = 0.1
 
 
 class SchedulingCycle:
-    """One term's cycles. They run one after the other, on the scheduling thread.
-
-    Args:
-        profiles: `schedulerName` -> its plugins.
-        draw: Decides which cycles are measured in detail.
-    """
+    """One term's cycles. They run one after the other, on the scheduling thread."""
 
     def __init__(
-        self,
-        *,
-        profiles: Mapping[str, Runtime],
-        table: NodeTable,
-        assumed: AssumedPods,
-        pods: SchedulingQueue,
-        outcomes: Outcomes,
-        statuses: StatusWriter,
-        recorder: Recorder,
-        metrics: SchedulerMetrics,
-        prefix: str,
-        token: Token,
-        clock: Clock,
-        draw: random.Random,
+        self, parts: Parts, statuses: StatusWriter, outcomes: Outcomes, metrics: SchedulerMetrics, token: Token
     ) -> None:
-        self._profiles = profiles
-        self._table = table
-        self._assumed = assumed
-        self._pods = pods
-        self._outcomes = outcomes
+        self._parts = parts
         self._statuses = statuses
-        self._recorder = recorder
+        self._outcomes = outcomes
         self._metrics = metrics
-        self._prefix = prefix
-        self._token = token
-        self._clock = clock
-        self._draw = draw
+        self._token = int(token)
+        self._clock = parts.clock
         self._held: dict[str, Cycle] = {}
         self._resolved: queue.SimpleQueue[tuple[Cycle, Status]] = queue.SimpleQueue()
 
@@ -89,14 +58,15 @@ class SchedulingCycle:
             The cycle with its place reserved, when its binding cycle is to begin now; None when the pod has been dealt
             with otherwise, or waits in Permit.
         """
-        pod = queued.pod
-        runtime = self._profiles.get(pod.spec.scheduler)
-        if runtime is None or pod.value is None or pod.uid in self._assumed or pod.deleting:
+        parts, pod = self._parts, queued.pod
+        runtime = parts.profiles.get(pod.spec.scheduler)
+        if runtime is None or pod.value is None or pod.uid in parts.assumed or pod.deleting:
             self._skip(queued)
             return None
-        cycle = Cycle(queued, runtime, CycleState(sampled=self._draw.random() < SAMPLED), self._clock.now())
+        state = CycleState(sampled=parts.draw.random() < SAMPLED)
+        cycle = Cycle(queued, runtime, state, self._clock.now())
         try:
-            node_name = self._place(cycle, self._table.snapshot())
+            node_name = self._place(cycle, parts.table.snapshot())
         except PluginFailed as error:
             _log.error("plugin failed", plugin=error.plugin, point=error.point, pod=pod.path, error=error.reason)
             self._outcomes.failed(cycle, str(error))
@@ -131,10 +101,15 @@ class SchedulingCycle:
                 return None
         if pod.value is None:
             raise LookupError(f"pod {pod.path} has no stored value to bind")
-        value = codec.bound(pod.value, cycle.node_name, int(self._token), at=display_time(self._clock.wall()))
-        key = object_key(self._prefix, POD, pod.name, pod.namespace)
+        value = codec.bound(pod.value, cycle.node_name, self._token, at=display_time(self._clock.wall()))
+        key = object_key(self._parts.lock.prefix, POD, pod.name, pod.namespace)
         self._outcomes.binding(cycle)
         return Binding(pod, cycle.node_name, ObjectWrite(key, pod.mod_revision, value))
+
+    def abandon(self) -> None:
+        """The term ends: give up the places of those who were allowed at the last moment."""
+        while not self._resolved.empty():
+            self._outcomes.abandon(self._resolved.get()[0])
 
     def reject(self, cycle: Cycle, status: Status) -> None:
         """A plugin refused a pod that has its place already, or failed."""
@@ -149,8 +124,8 @@ class SchedulingCycle:
         pod = queued.pod
         if pod.deleting:
             note = f"skip schedule deleting pod: {pod.path}"
-            self._recorder.event(pod, reason=FAILED, note=note, action="Scheduling", type=WARNING)
-        self._pods.done(queued.key)
+            self._parts.recorder.event(pod, reason=FAILED, note=note, action="Scheduling", type=WARNING)
+        self._parts.queue.done(queued.key)
 
     def _place(self, cycle: Cycle, nodes: Nodes) -> str | None:
         """The node that the pod should have, or None when that has been settled as a refusal."""
@@ -173,9 +148,9 @@ class SchedulingCycle:
         runtime, state, pod, node_name = cycle.runtime, cycle.state, cycle.pod, cycle.node_name
         if not self._statuses.withdraw(pod.uid):
             # Its status is being written: a bind now would compare a revision that is about to pass.
-            self._pods.requeue(cycle.queued)
+            self._parts.queue.requeue(cycle.queued)
             return None
-        if not self._assumed.assume(pod, node_name):
+        if not self._parts.assumed.assume(pod, node_name):
             self._outcomes.failed(cycle, f"node {node_name} is gone, or the pod counts on another already")
             return None
         status = runtime.reserve(state, pod, node_name)
@@ -190,4 +165,3 @@ class SchedulingCycle:
             return cycle
         self.reject(cycle, status)
         return None
-

@@ -13,17 +13,14 @@ from replica.scheduler_metrics import ERROR, SCHEDULED
 from replica.scheduler_metrics import UNSCHEDULABLE as REFUSED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from component.clock import Clock
     from replica.api.pods import Pod
-    from replica.assume import AssumedPods
     from replica.binding import Verdict
-    from replica.events.recorder import Recorder
     from replica.framework.cycle_state import CycleState
     from replica.framework.runtime import Runtime
+    from replica.parts import Parts
     from replica.queue.pod import QueuedPod
-    from replica.queue.scheduling import SchedulingQueue
     from replica.scheduler_metrics import SchedulerMetrics
     from replica.statuses import StatusWriter
 
@@ -56,22 +53,15 @@ class Cycle:
 class Outcomes:
     """Settles cycles, from the scheduling thread and the binder's. One for each term."""
 
-    def __init__(
-        self,
-        *,
-        queue: SchedulingQueue,
-        assumed: AssumedPods,
-        statuses: StatusWriter,
-        recorder: Recorder,
-        metrics: SchedulerMetrics,
-        clock: Clock,
-    ) -> None:
-        self._queue = queue
-        self._assumed = assumed
+    def __init__(self, parts: Parts, statuses: StatusWriter, metrics: SchedulerMetrics, traceparent: str) -> None:
+        self._queue = parts.queue
+        self._assumed = parts.assumed
+        self._recorder = parts.recorder
+        self._clock = parts.clock
+        self._draw = parts.draw
         self._statuses = statuses
-        self._recorder = recorder
         self._metrics = metrics
-        self._clock = clock
+        self._traceparent = traceparent
         self._binding: dict[str, Cycle] = {}
         self._refuted: dict[str, Cycle] = {}
 
@@ -103,6 +93,11 @@ class Outcomes:
         cycle.runtime.unreserve(cycle.state, cycle.pod, cycle.node_name)
         self._assumed.forget(cycle.pod.uid)
 
+    def abandon(self, cycle: Cycle) -> None:
+        """The term ends before the pod was bound: somebody else takes it up."""
+        self.undone(cycle)
+        self._queue.requeue(cycle.queued)
+
     # --- what the binder says
 
     def judged(self, verdicts: Sequence[Verdict]) -> None:
@@ -119,21 +114,24 @@ class Outcomes:
                     # Another attempt would meet the same: it waits for a change of the pod.
                     self.refused(cycle, f"the pod is too large to be bound: {verdict.reason}", ("DefaultBinder",))
                 case Fate.FENCED | Fate.NOT_SENT:
-                    self.undone(cycle)
-                    self._queue.requeue(cycle.queued)
+                    self.abandon(cycle)
                 case Fate.UNSETTLED:
                     # Its room stays taken: it may be bound. The next term's barrier tells.
                     self._queue.requeue(cycle.queued)
 
-    def let_go(self, applied: int) -> None:
-        """The cache has applied everything up to `applied`: what was refuted by then is free to be tried again."""
-        for uid in self._assumed.advance(applied):
-            self._retry(uid)
-        if self._refuted:
-            # The watch decided some by itself: it showed them on a node, or gone.
-            for uid in tuple(self._refuted):
-                if not self._assumed.is_assumed(uid):
-                    self._retry(uid)
+    def let_go(self, applied: Callable[[], int]) -> None:
+        """Free what was refuted, as far as the cache has seen it, to be tried again.
+
+        Args:
+            applied: The revision up to which the cache has applied everything.
+        """
+        if not self._refuted:
+            return
+        self._assumed.advance(applied())
+        for uid in tuple(self._refuted):
+            # The others wait for the cache; of these it has shown what stands, or that nothing does.
+            if not self._assumed.is_assumed(uid):
+                self._retry(uid)
 
     def _bound(self, cycle: Cycle) -> None:
         pod, now = cycle.pod, self._clock.now()
