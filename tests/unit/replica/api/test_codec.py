@@ -77,6 +77,8 @@ def test_a_bind_ends_what_was_said_before():
     condition = status_of(refused).scheduled
     assert (condition.status, condition.reason, condition.message) == ("False", "Unschedulable", "0/1 nodes")
     value = bound(refused, "node-1", 6, at=AT)
+    assert decode_pod(KeyValue(kv.key, value, 14)).token == 6
+    assert decode_pod(KeyValue(kv.key, with_status(value, NO_STATUS, 7), 15)).token == 7
     assert status_of(value).nominated_node_name == ""
     assert len(status_of(value).conditions) == 1
     assert status_of(with_status(value, NO_STATUS, 6)) == NO_STATUS
