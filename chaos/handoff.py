@@ -15,8 +15,8 @@ ACQUIRE: Final = "leader_election.acquire"
 RENEW: Final = "leader_election.renew"
 RELEASE: Final = "leader_election.release"
 LOST: Final = "leader_election.lost"
-BARRIER: Final = "replica.barrier"
-BIND: Final = "replica.bind"
+BARRIER: Final = "scheduler.cache_barrier"
+BIND: Final = "scheduler.bind_batch"
 FAULT: Final = "chaos.fault"
 """What a chaos tool did to a process; its attribute `target` is the identity."""
 
@@ -137,7 +137,7 @@ def _handoff(spans: Sequence[Span], old: Span, new: Span) -> Handoff:
     acquires = of(new.instance, ACQUIRE, lambda span: began <= span.start <= new.end and _won(span))
     acquire = acquires[-1] if acquires else new
     barrier = next(iter(of(new.instance, BARRIER, linked)), None)
-    bind = min(of(new.instance, BIND, linked), key=lambda span: span.end, default=None)
+    bind = min(of(new.instance, BIND, lambda span: linked(span) and _applied(span)), key=lambda span: span.end, default=None)
     told = [*renewals[-1:], *faults, *mine[RELEASE], *mine[LOST]]
     told += [span for span in during if span.name == ACQUIRE and span.start >= began]
     told += [span for span in (new, barrier, bind) if span is not None]
@@ -157,6 +157,10 @@ def _handoff(spans: Sequence[Span], old: Span, new: Span) -> Handoff:
 
 def _won(acquire: Span) -> bool:
     return bool(acquire.attributes.get("outcome", "acquired") == "acquired")
+
+
+def _applied(bind: Span) -> bool:
+    return bool(bind.attributes.get("outcome", "applied") == "applied")
 
 
 def _steps(spans: Iterable[Span], began: float) -> tuple[Step, ...]:

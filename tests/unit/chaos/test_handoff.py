@@ -50,6 +50,13 @@ def test_what_was_not_seen_is_none():
     assert handoff.document()["phases_ms"]["total"] is None
 
 
+def test_a_batch_that_was_refused_is_no_first_bind():
+    spans = [*old_term(), *new_term(107.0)]
+    spans[-2].attributes["outcome"] = "fenced"
+    _, phases = phases_of(spans)
+    assert phases["first_bind"] == 20.0
+
+
 def test_the_first_term_of_all_is_no_hand_off():
     assert handoffs(old_term()) == ()
 
