@@ -137,7 +137,9 @@ def _handoff(spans: Sequence[Span], old: Span, new: Span) -> Handoff:
     acquires = of(new.instance, ACQUIRE, lambda span: began <= span.start <= new.end and _won(span))
     acquire = acquires[-1] if acquires else new
     barrier = next(iter(of(new.instance, BARRIER, linked)), None)
-    bind = min(of(new.instance, BIND, lambda span: linked(span) and _applied(span)), key=lambda span: span.end, default=None)
+    bind = min(
+        of(new.instance, BIND, lambda span: linked(span) and _applied(span)), key=lambda span: span.end, default=None
+    )
     told = [*renewals[-1:], *faults, *mine[RELEASE], *mine[LOST]]
     told += [span for span in during if span.name == ACQUIRE and span.start >= began]
     told += [span for span in (new, barrier, bind) if span is not None]
