@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from component.tables import table
 from replica.api.codec import Undecodable, decode
 from replica.api.drafts import to_manifest
 from replica.api.keys import object_key
 from replica.api.kinds import EVENT
 from replica.ctl.columns import Row, columns
-from replica.ctl.tables import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

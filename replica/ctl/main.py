@@ -7,6 +7,8 @@ from uuid import uuid4
 
 import click
 
+from component.console import FAILED, OneLineGroup, note
+from component.tables import boxed
 from lockd.errors import ConfigError
 from lockd.flags import connection_options
 from lockd.ports import LockName
@@ -16,11 +18,9 @@ from replica.api.times import format_time
 from replica.ctl import deleting, options
 from replica.ctl.applying import Applier
 from replica.ctl.getting import find, not_found
-from replica.ctl.group import OneLineGroup
 from replica.ctl.members import HEADERS, read_members
-from replica.ctl.output import FAILED, failures, note, show
+from replica.ctl.output import failures, show
 from replica.ctl.session import session
-from replica.ctl.tables import boxed
 from replica.ctl.targets import Selection, select
 from replica.ctl.views import View
 

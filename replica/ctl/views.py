@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from component.console import FAILED, note
 from replica.ctl.getting import document, lines
-from replica.ctl.output import FAILED, note, show
+from replica.ctl.output import show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

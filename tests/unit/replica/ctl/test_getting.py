@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from component.tables import boxed, table
 from lockd.errors import ConfigError
 from lockd.ports import KeyValue
 from replica.api.codec import bound, decode, encode, with_status
@@ -15,7 +16,6 @@ from replica.api.status import SCHEDULING_GATED, unschedulable
 from replica.api.times import parse_time
 from replica.ctl.getting import Found, Stored, document, find, lines
 from replica.ctl.store import ObjectStore
-from replica.ctl.tables import boxed, table
 from replica.ctl.targets import Target, parse_targets, select
 from tests.harness.clock import ManualClock
 from tests.harness.memory_gateway import MemoryGateway

@@ -1,16 +1,42 @@
-"""The command group: usage errors in one line."""
+"""How commands speak: documents for machines on stdout, one clear line for whatever goes wrong on stderr."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
+import msgspec
+import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+FAILED: Final = 1
+USAGE: Final = 2
+TIMED_OUT: Final = 3
+CHECK_FAILED: Final = 4
 INTERRUPTED = 130
 """The exit code of a command that Ctrl-C ended."""
+
+
+def show(document: Any, form: str) -> None:
+    """A document as `json` or `yaml`."""
+    if form == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode(document), indent=4).decode())
+    else:
+        click.echo(yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120), nl=False)
+
+
+def note(line: str) -> None:
+    """A line for whoever watches."""
+    click.echo(line, err=True)
+
+
+def leave(problems: Sequence[str], code: int) -> NoReturn:
+    """Tell the problems, one line each, and exit."""
+    for problem in problems:
+        note(f"error: {' '.join(problem.split())}")
+    raise SystemExit(code)
 
 
 class OneLineGroup(click.Group):
