@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lockd.etcd.gateway import Gateway
     from lockd.ports import LockName
 
-log = logs.get("lockd.candidate")
+_log = logs.get("lockd.candidate")
 
 KEEPALIVES_PER_LEASE = 3
 
@@ -86,7 +86,7 @@ class Registration:
                 failing = False
             except StoreError as error:
                 if not failing:
-                    log.warning("candidate key not kept", key=self._key, error=str(error))
+                    _log.warning("candidate key not kept", key=self._key, error=str(error))
                 failing = True
             self._clock.wait(stop, period)
 
@@ -107,4 +107,4 @@ class Registration:
             try:
                 self._gateway.lease_revoke(self._lease, timeout=timeout)
             except StoreError as error:
-                log.info("candidate key left to expire", key=self._key, error=str(error))
+                _log.info("candidate key left to expire", key=self._key, error=str(error))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lockd.etcd.watch import Watch
     from lockd.ports import LockName
 
-log = logs.get("lockd.watch")
+_log = logs.get("lockd.watch")
 
 READ_TIMEOUT = 2.0
 """Seconds for reading what is there; it is tried again until it works."""
@@ -79,7 +79,7 @@ class LockWatch:
             except HistoryLost:
                 return None  # whoever reads through the same witness learns it too
             except StoreError as error:
-                log.debug("lock key not read", key=key, error=str(error))
+                _log.debug("lock key not read", key=key, error=str(error))
                 self._clock.wait(self._stop, _PAUSE.delay(attempt))
                 attempt += 1
         return None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ANCHOR_LINK = {"link.kind": "predecessor_term"}
 TERM_LINK = {"link.kind": "leadership_term"}
 
-log = logs.get("lockd.election")
+_log = logs.get("lockd.election")
 
 
 class ElectionTelemetry:
@@ -77,13 +77,13 @@ class ElectionTelemetry:
     # --- callbacks of the elector ---
 
     def new_leader(self, identity: str) -> None:
-        log.info("new leader observed", lock=self._lock, leader=identity or "(none)")
+        _log.info("new leader observed", lock=self._lock, leader=identity or "(none)")
 
     def degraded(self, error: StoreError | None) -> None:
         if error is None:
-            log.info("etcd answers again", lock=self._lock)
+            _log.info("etcd answers again", lock=self._lock)
         else:
-            log.warning("etcd does not answer the election", lock=self._lock, error=str(error), code=error.code)
+            _log.warning("etcd does not answer the election", lock=self._lock, error=str(error), code=error.code)
 
     def step(self, before: Election, after: Election, now: float) -> None:
         """Tell what changed between two values of the election."""
@@ -113,7 +113,7 @@ class ElectionTelemetry:
                 copies=unsettled.copies,
             )
             if outcome == "conflict":
-                log.debug("lease taken by another", lock=self._lock)
+                _log.debug("lease taken by another", lock=self._lock)
         elif held is not None and held_before is not None and held.sent != held_before.sent:
             self._renewals.record(now - unsettled.first_sent, {"name": self._name})
             self._gate, self._renewed_wall = after.gate, self._clock.wall()
@@ -154,7 +154,7 @@ class ElectionTelemetry:
         self._gate, self._renewed_wall = after.gate, self._clock.wall()
         self._master.set(1, {"name": self._name})
         self._transitions.add(1, {"name": self._name, "takeover": hold.record.takeover})
-        log.info("started leading", lock=self._lock, token=int(hold.token), takeover=hold.record.takeover)
+        _log.info("started leading", lock=self._lock, token=int(hold.token), takeover=hold.record.takeover)
 
     def _lost(self, after: Election, now: float) -> None:
         if after.ending is None:
@@ -163,9 +163,9 @@ class ElectionTelemetry:
         self._master.set(0, {"name": self._name})
         self._emit("leader_election.lost", now, now, reason=after.ending.reason.value, release=after.ending.release)
         if after.ending.release and after.draining is not None:
-            log.info("stops leading", lock=self._lock, reason=after.ending.reason.value)
+            _log.info("stops leading", lock=self._lock, reason=after.ending.reason.value)
         else:
-            log.error("leaderelection lost", lock=self._lock, reason=after.ending.reason.value)
+            _log.error("leaderelection lost", lock=self._lock, reason=after.ending.reason.value)
 
     def _stopped(self, before: Election, after: Election, now: float) -> None:
         if after.stopped is None:
@@ -181,7 +181,7 @@ class ElectionTelemetry:
                 token=releasing.transaction.token,
                 successor=releasing.transaction.record.preferred_holder,
             )
-        log.info(
+        _log.info(
             "election ended",
             lock=self._lock,
             reason=after.stopped.reason.value,
