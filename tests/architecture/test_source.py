@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -32,14 +33,10 @@ UNFINISHED = re.compile(r"\b(TOD[O]|FIXM[E]|XX[X])\b|NotImplemente[d]Error|pytes
 @cache
 def tracked() -> tuple[Path, ...]:
     """The files of the project: those that git knows, the new ones included; without git, all of its folders."""
-    listing = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    names = listing.stdout.splitlines()
+    names = []
+    if shutil.which("git"):
+        command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+        names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
     if not names:
         folders = (*PACKAGES, "tests", "tools", "docs", "proto")
         names = [str(path.relative_to(ROOT)) for folder in folders for path in (ROOT / folder).rglob("*.*")]
