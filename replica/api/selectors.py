@@ -151,6 +151,9 @@ _EQUAL: Final = re.compile(r"(?P<key>[^\s!=,()]+)\s*(?P<operator>==|=|!=)\s*(?P<
 _EXISTS: Final = re.compile(r"(?P<absent>!?)\s*(?P<key>[^\s!=,()]+)")
 
 
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")
+
+
 def parse_selector(text: str) -> LabelSelector:
     """A selector in kubectl's words: `app=web,tier!=db,env in (a,b),zone notin (c),ready,!old`.
 
@@ -186,7 +189,4 @@ def _every(predicates: tuple[LabelPredicate, ...]) -> LabelPredicate:
 
 
 def _integer(text: str) -> int | None:
-    try:
-        return int(text) if re.fullmatch(r"[+-]?[0-9]{1,19}", text) else None
-    except ValueError:
-        return None
+    return int(text) if _INTEGER.fullmatch(text) else None

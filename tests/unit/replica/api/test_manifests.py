@@ -122,6 +122,49 @@ def test_a_bad_quantity_names_document_path_and_value():
             ),
             'operator "Near" is not one of In, NotIn, Exists, DoesNotExist, Gt, Lt',
         ),
+        (
+            pod(
+                {
+                    "affinity": {
+                        "nodeAffinity": {
+                            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 101, "preference": {}}]
+                        }
+                    }
+                }
+            ),
+            "[0].weight: 101 must be from 1 to 100",
+        ),
+        (
+            pod(
+                {
+                    "affinity": {
+                        "podAntiAffinity": {
+                            "preferredDuringSchedulingIgnoredDuringExecution": [
+                                {"podAffinityTerm": {"topologyKey": "z"}}
+                            ]
+                        }
+                    }
+                }
+            ),
+            "[0].weight: is required",
+        ),
+        (
+            pod(
+                {
+                    "affinity": {
+                        "nodeAffinity": {
+                            "requiredDuringSchedulingIgnoredDuringExecution": {
+                                "nodeSelectorTerms": [
+                                    {"matchFields": [{"key": "metadata.uid", "operator": "In", "values": ["a"]}]}
+                                ]
+                            }
+                        }
+                    }
+                }
+            ),
+            'matchFields[0].key: "metadata.uid" must be metadata.name',
+        ),
+        (pod({"resourceClaims": [7]}), "spec.resourceClaims[0]: 7 must be an object"),
         (pod({"terminationGracePeriodSeconds": -1}), "terminationGracePeriodSeconds"),
         ({**pod(), "status": {"phase": "Done"}}, "status.phase"),
         ({**pod(), "status": 7}, "status: 7 must be an object"),

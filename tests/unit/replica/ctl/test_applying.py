@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -97,6 +98,17 @@ def test_a_bind_in_the_meantime_is_kept(etcd, applier):
     etcd.put(key, bound(etcd.get(key).value, "n1", 7, at=AT))
     assert [step.verdict for step in applier.run(steps)] == ["configured"]
     assert (pod(etcd, "a").node, pod(etcd, "a").labels, pod(etcd, "a").token) == ("n1", {"x": "1"}, 0)
+
+
+def test_a_bind_in_the_meantime_to_another_node_refuses(etcd, applier):
+    run(applier, pods("a"))
+    (draft,) = pods("a")
+    steps = applier.plan([replace(draft, node="n2")])
+    key = f"{PREFIX}/pods/default/a"
+    etcd.put(key, bound(etcd.get(key).value, "n1", 7, at=AT))
+    with pytest.raises(Refused, match="pod/a: it is bound to n1"):
+        list(applier.run(steps))
+    assert pod(etcd, "a").node == "n1"
 
 
 def test_a_rival_that_creates_the_same_is_no_failure(etcd, applier):
