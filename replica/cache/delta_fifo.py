@@ -88,6 +88,11 @@ class DeltaFIFO(Generic[T]):
         """An object as it was last put in, popped or not; None when it doesn't exist."""
         return self._newest.get(key)
 
+    def all_newest(self) -> dict[str, T]:
+        """All objects as they were last put in."""
+        with self._changed:
+            return dict(self._newest)
+
     def add(self, key: str, obj: T) -> None:
         """An object exists (now, or still): Added, or Updated when it was known."""
         self.apply(((key, obj),))

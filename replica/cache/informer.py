@@ -176,6 +176,10 @@ class SharedInformer(Generic[T]):
             with self._gate:
                 self._pass(revision)
 
+    def revisions(self) -> dict[str, int]:
+        """The mod revision of each object as the hub last saw it, which the indexer may be about to follow."""
+        return {path: obj.mod_revision for path, obj in self._fifo.all_newest().items()}
+
     # --- inside
 
     def _spawn(self, listener: Listener[T]) -> None:

@@ -8,6 +8,7 @@ from component import logs
 from component.clock import SystemClock
 from replica.api.codec import DECODERS
 from replica.api.kinds import DISRUPTION_BUDGET, NAMESPACE, NODE, POD, POD_GROUP, PRIORITY_CLASS
+from replica.cache.audit import CacheAudit
 from replica.cache.barrier import Barrier
 from replica.cache.informer import SharedInformer
 from replica.cache.watch_hub import WatchHub
@@ -79,6 +80,7 @@ class Informers:
             )
             self._informers[kind.plural] = informer
             self.hub.route(kind.plural, informer)
+        self.audit = CacheAudit(source, prefix, self.hub, self._informers, clock=self._clock)
 
     @property
     def pods(self) -> SharedInformer[Pod]:
@@ -101,13 +103,14 @@ class Informers:
         self.hub.route(segment, route)
 
     def start(self) -> None:
-        """Start the hub's thread and the informers'. A second start does nothing."""
+        """Start the threads of the hub, the informers and the audit. A second start does nothing."""
         if self._started:
             return
         self._started = True
         for informer in self._informers.values():
             informer.start()
         self._group.spawn("watch hub", self.hub.run, self._group.stop)
+        self._group.spawn("cache audit", self.audit.run, self._group.stop)
 
     @property
     def has_synced(self) -> bool:
@@ -145,5 +148,6 @@ class Informers:
     def close(self) -> None:
         """Let all threads end that the group's stop has told to; waits for none."""
         self.hub.close()
+        self.audit.request()
         for informer in self._informers.values():
             informer.close()

@@ -77,11 +77,11 @@ def test_before_it_has_synced_it_says_what_is_missing(etcd, informers):
     assert informers.problem() is None
 
 
-def test_threads_are_one_for_the_hub_one_a_kind_and_one_a_listener(informers, group):
+def test_threads_are_one_for_hub_and_audit_each_one_a_kind_and_one_a_listener(informers, group):
     informers.pods.add_handler(Handlers(), name="queue")
     synced(informers)
     informers.start()
-    assert len(group.alive) == 1 + len(READ) + 1
+    assert len(group.alive) == 2 + len(READ) + 1
     group.request_stop()
     informers.close()
     assert group.join(30) == ()
