@@ -95,12 +95,6 @@ class Rig:
             return 0
 
 
-@pytest.fixture(scope="module")
-def trio():
-    with Embedded.start(members=3, auto_compaction=False) as cluster:
-        yield cluster
-
-
 @pytest.fixture
 def make():
     """Makes a rig on a cluster, seen through a connection, and takes it down in the end."""

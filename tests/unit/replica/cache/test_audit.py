@@ -40,7 +40,7 @@ def informers(etcd, group):
     etcd.put(pod_key("done"), pod_value("done", phase="Failed"))
     etcd.put(pod_key("odd"), b"\xff\xff")
     made.start()
-    assert made.wait_for_sync(STOP, 30)
+    assert made.wait_for_sync(STOP, 10)
     yield made
     group.request_stop()
     made.close()
@@ -48,7 +48,7 @@ def informers(etcd, group):
 
 def settle(etcd, informers):
     """A change that everybody sees, so that the caches are as new as any list."""
-    assert informers.barrier.wait(etcd.put(node_key("n"), node_value("n")), STOP, 30)
+    assert informers.barrier.wait(etcd.put(node_key("n"), node_value("n")), STOP, 10)
 
 
 def test_caches_that_are_right_are_left_alone(etcd, informers):
@@ -100,7 +100,7 @@ def test_p24_after_a_takeover_it_is_asked_for_and_the_caches_are_put_right(etcd,
     settle(etcd, informers)
     assert informers.pods.lister.get("b", "default")
     informers.audit.request()
-    eventually(lambda: informers.pods.lister.get("b", "default") is None, within=30)
+    eventually(lambda: informers.pods.lister.get("b", "default") is None, within=10)
     assert informers.hub.lists == 2
     errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert "caches differ from etcd" in errors
@@ -113,7 +113,7 @@ def test_it_compares_now_and_then(etcd, informers, group):
     group.spawn("another audit", audit.run, group.stop)
     start = clock.now()
     while len(compared) < 2:
-        eventually(lambda: any(end > clock.now() for end in clock.waits) or len(compared) == 2, within=30)
+        eventually(lambda: any(end > clock.now() for end in clock.waits) or len(compared) == 2, within=10)
         clock.advance(0.5)
     group.request_stop()
     audit.request()
@@ -130,4 +130,4 @@ def test_etcd_away_is_no_difference(etcd, informers):
 def test_another_history_ends_the_replica(etcd, informers, group):
     etcd.failure = HistoryLost("restored")
     informers.audit.request()
-    eventually(lambda: isinstance(group.failure, HistoryLost), within=30)
+    eventually(lambda: isinstance(group.failure, HistoryLost), within=10)

@@ -64,7 +64,7 @@ def test_a_waiter_is_woken(how):
     slow = barrier.join("slow")
     waiter = threading.Thread(target=lambda: results.append(barrier.wait(9, stop, 60)))
     waiter.start()
-    eventually(lambda: barrier._waiting, within=30)
+    eventually(lambda: barrier._waiting, within=10)
     {"pass": lambda: slow.passed(9), "leave": slow.leave, "stop": stop.set}[how]()
     waiter.join(30)
     assert results == [how != "stop"]

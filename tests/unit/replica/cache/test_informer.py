@@ -173,7 +173,7 @@ def test_a_handler_that_raises_misses_that_and_no_more(informer, barrier, caplog
     informer.start()
     informer.apply([put("a", 3), put("bad", 4), put("c", 5)])
     informer.mark(5)
-    assert barrier.wait(5, threading.Event(), 30)
+    assert barrier.wait(5, threading.Event(), 10)
     assert told == ["a", "c"]
     assert listener.passed == 5
     assert [record.getMessage() for record in caplog.records] == ["handler failed"]
@@ -191,11 +191,11 @@ def test_a_slow_listener_delays_only_itself(informer, barrier):
     informer.start()
     informer.apply([put(f"p{number}", number + 3) for number in range(100)])
     informer.mark(102)
-    assert barrier.wait(102, threading.Event(), 30)
+    assert barrier.wait(102, threading.Event(), 10)
     assert len(quick.told) == 100
     assert slow.told == []
     let_go.set()
-    eventually(lambda: held.passed == 102, within=30)
+    eventually(lambda: held.passed == 102, within=10)
     assert len(slow.told) == 100
 
 
@@ -204,9 +204,9 @@ def test_a_marker_passes_an_idle_informer_without_waking_it(informer, barrier):
     informer.start()
     informer.replace([], 5)
     informer.mark(5)
-    assert barrier.wait(5, threading.Event(), 30)
+    assert barrier.wait(5, threading.Event(), 10)
     # Both threads come to rest soon after they have passed it on; from then on markers are through at once.
-    eventually(lambda: informer._fifo._resting and listener._resting, within=30)
+    eventually(lambda: informer._fifo._resting and listener._resting, within=10)
     informer.mark(6)
     assert barrier.applied == 6
 
@@ -256,12 +256,12 @@ def test_a_removed_handler_is_told_nothing_more_and_its_thread_ends(informer, gr
     record = Record()
     informer.start()
     listener = informer.add_handler(record, name="r")
-    eventually(lambda: any("listener" in name for name in group.alive), within=30)
+    eventually(lambda: any("listener" in name for name in group.alive), within=10)
     informer.remove_handler(listener)
-    eventually(lambda: not any("listener" in name for name in group.alive), within=30)
+    eventually(lambda: not any("listener" in name for name in group.alive), within=10)
     informer.apply([put("a", 3)])
     informer.mark(3)
-    eventually(lambda: informer.passed == 3, within=30)
+    eventually(lambda: informer.passed == 3, within=10)
     assert record.told == []
 
 
@@ -271,7 +271,7 @@ def test_closing_ends_all_threads(informer, group):
     informer.start()
     assert len(group.alive) == 2
     informer.close()
-    eventually(lambda: not group.alive, within=30)
+    eventually(lambda: not group.alive, within=10)
     late = informer.add_handler(Record(), name="late")
     assert len(late) == 0
     assert not group.alive

@@ -44,7 +44,7 @@ def informers(etcd, group):
 
 def synced(informers):
     informers.start()
-    assert informers.wait_for_sync(STOP, 30)
+    assert informers.wait_for_sync(STOP, 10)
     return informers
 
 
@@ -71,9 +71,9 @@ def test_before_it_has_synced_it_says_what_is_missing(etcd, informers):
     assert informers.problem() == "the first list is not complete"
     etcd.failure = Unavailable("nobody there")
     informers.start()
-    eventually(lambda: "nobody there" in informers.problem(), within=30)
+    eventually(lambda: "nobody there" in informers.problem(), within=10)
     etcd.failure = None
-    assert informers.wait_for_sync(STOP, 30)
+    assert informers.wait_for_sync(STOP, 10)
     assert informers.problem() is None
 
 
@@ -106,13 +106,13 @@ def test_p8_a_listener_that_is_held_back_holds_the_barrier(etcd, informers):
     etcd.put(pod_key("a"), pod_value("a", node="n"))
     token = etcd.put(TERM, b"mine")
     assert begun.wait(30)
-    eventually(lambda: informers.barrier.behind(token) == {"pods slow": informers.pods._listeners[0].passed}, within=30)
+    eventually(lambda: informers.barrier.behind(token) == {"pods slow": informers.pods._listeners[0].passed}, within=10)
     before = clock.now()
     assert not informers.barrier.wait(token, STOP, 1.0)
     assert clock.now() - before >= 1.0
     assert told == []
     let_go.set()
-    assert informers.barrier.wait(token, STOP, 30)
+    assert informers.barrier.wait(token, STOP, 10)
     assert told == ["a"]
 
 
@@ -121,9 +121,9 @@ def test_p8_a_cache_that_is_held_back_holds_the_barrier(etcd, informers):
     with informers.pods.indexer.lock:
         etcd.put(pod_key("a"), pod_value("a", node="n"))
         token = etcd.put(TERM, b"mine")
-        eventually(lambda: list(informers.barrier.behind(token)) == ["cache pods"], within=30)
+        eventually(lambda: list(informers.barrier.behind(token)) == ["cache pods"], within=10)
         assert not informers.barrier.wait(token, STOP, 0.05)
-    assert informers.barrier.wait(token, STOP, 30)
+    assert informers.barrier.wait(token, STOP, 10)
     assert informers.pods.lister.get("a", "default")
 
 
@@ -132,7 +132,7 @@ def test_p8_a_listener_that_scheduling_does_not_read_holds_nothing(etcd, informe
     informers.pods.add_handler(Handlers(add=lambda _: let_go.wait(30)), name="metrics")
     synced(informers)
     etcd.put(pod_key("a"), pod_value("a"))
-    assert informers.barrier.wait(etcd.put(TERM, b"mine"), STOP, 30)
+    assert informers.barrier.wait(etcd.put(TERM, b"mine"), STOP, 10)
     let_go.set()
 
 
@@ -145,7 +145,7 @@ def test_p8_a_list_made_anew_after_the_token_opens_it(etcd, informers):
     assert not informers.barrier.wait(token, STOP, 0.05)
     etcd.watch_now.drop()
     etcd.break_watch()
-    assert informers.barrier.wait(token, STOP, 30)
+    assert informers.barrier.wait(token, STOP, 10)
     assert informers.pods.lister.get("a", "default").node == "n"
 
 
@@ -173,7 +173,7 @@ def test_p8_a_late_handler_joins_what_the_barrier_waits_for(etcd, informers):
     token = etcd.put(TERM, b"mine")
     assert not informers.barrier.wait(token, STOP, 0.05)
     let_go.set()
-    assert informers.barrier.wait(token, STOP, 30)
+    assert informers.barrier.wait(token, STOP, 10)
     assert told == ["a"]
 
 
@@ -194,7 +194,7 @@ def test_other_segments_can_have_a_route(etcd, group):
     informers.route("terms", Route())
     etcd.put(TERM, b"theirs")
     synced(informers)
-    assert informers.barrier.wait(etcd.put(TERM, b"mine"), STOP, 30)
+    assert informers.barrier.wait(etcd.put(TERM, b"mine"), STOP, 10)
     assert seen == [[b"theirs"], [b"mine"]]
     group.request_stop()
     informers.close()

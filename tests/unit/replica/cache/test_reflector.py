@@ -165,6 +165,8 @@ def test_any_other_change_voids_the_expectation(reflector, fifo, decoder, other)
     obj, value = bound(reflector, decoder)
     reflector.expect(pod_key("a"), value, obj)
     reflector.apply([other])
+    newest = fifo.newest("default/a")
+    assert newest is None or newest.node == ""
     decoder.keys.clear()
     reflector.apply([WatchEvent(pod_key("a"), value, 7, 7)])
     assert decoder.keys == [pod_key("a")]

@@ -24,6 +24,8 @@ class Recorded:
     def __init__(self):
         self.steps = []
         self.marks = []
+        self.steps_at = {}
+        """How many steps there were at each mark."""
 
     def replace(self, kvs, revision):
         self.steps.append(("replace", {kv.key: kv.value for kv in kvs}, revision))
@@ -33,6 +35,7 @@ class Recorded:
 
     def mark(self, revision):
         self.marks.append(revision)
+        self.steps_at[revision] = len(self.steps)
 
     @property
     def state(self):
@@ -69,7 +72,7 @@ class Rig:
         return self
 
     def reaches(self, revision):
-        eventually(lambda: self.hub.applied >= revision, within=30, what=f"applied {revision}")
+        eventually(lambda: self.hub.applied >= revision, within=10, what=f"applied {revision}")
 
     def end(self):
         self.group.request_stop()
@@ -135,7 +138,7 @@ def test_every_kind_gets_every_marker(rig):
     rig.reaches(first)
     second = rig.etcd.put(T, b"t")
     rig.reaches(second)
-    eventually(lambda: rig.barrier.applied >= second, within=30)
+    eventually(lambda: rig.barrier.applied >= second, within=10)
     assert first in rig.terms.marks
     assert second in rig.pods.marks
     assert rig.pods.marks == sorted(rig.pods.marks)
@@ -152,9 +155,10 @@ def test_keys_without_a_route_are_passed_over_and_move_the_marker_all_the_same(r
 def test_changes_of_one_transaction_arrive_whole_before_its_marker(rig):
     rig.synced()
     revision = rig.etcd.put_all([(A, b"1"), (B, b"1"), (T, b"t")])
-    rig.reaches(revision)
+    eventually(lambda: rig.barrier.applied == revision, within=10)
     assert [step[1] for step in rig.pods.steps[1:]] == [A, B]
     assert [step[1] for step in rig.terms.steps[1:]] == [T]
+    assert (rig.pods.steps_at[revision], rig.terms.steps_at[revision]) == (3, 2)
 
 
 def test_a_segment_has_one_route(rig):
@@ -204,7 +208,7 @@ def test_p8_a_list_at_or_after_the_token_is_as_good_as_its_event(rig):
     assert not rig.barrier.wait(token, threading.Event(), 0.05)
     rig.etcd.watch_now.drop()
     rig.etcd.break_watch()
-    assert rig.barrier.wait(token, threading.Event(), 30)
+    assert rig.barrier.wait(token, threading.Event(), 10)
     assert ("replace", {T: b"mine"}, token) in rig.terms.steps
 
 
@@ -216,7 +220,7 @@ def test_p8_a_watch_that_lags_is_moved_to_another_member(rig):
     token = rig.etcd.put(T, b"mine")
     assert not rig.barrier.wait(token, threading.Event(), 0.05)
     rig.hub.reopen()
-    assert rig.barrier.wait(token, threading.Event(), 30)
+    assert rig.barrier.wait(token, threading.Event(), 10)
     assert watch.reopened == 1
 
 
@@ -231,7 +235,7 @@ def test_a_compacted_watch_lists_anew_and_goes_on_from_there(rig):
     rig.etcd.put(B, b"2")
     rig.etcd.watch_now.drop()
     rig.etcd.break_watch()
-    eventually(lambda: len(rig.etcd.watches) == 2, within=30)
+    eventually(lambda: len(rig.etcd.watches) == 2, within=10)
     revision = rig.etcd.put(A, b"3")
     rig.reaches(revision)
     assert rig.pods.state == {A: b"3", B: b"2"}
@@ -252,7 +256,7 @@ def test_a_watch_refused_at_once_as_compacted_does_the_same(rig):
 
     rig.etcd.list = list_then_compact
     rig.start()
-    eventually(lambda: rig.pods.state == {A: b"3"}, within=30)
+    eventually(lambda: rig.pods.state == {A: b"3"}, within=10)
     assert rig.hub.lists == 2
 
 
@@ -291,7 +295,7 @@ def test_a_watch_that_is_a_little_behind_replays(make):
     for number in range(5):
         rig.etcd.put(A, str(number).encode())
     watch._sink(WatchInterrupted(Unavailable("member died")))
-    eventually(rig.hub.problem, within=30)
+    eventually(rig.hub.problem, within=10)
     watch.release()
     rig.reaches(rig.etcd.revision)
     assert rig.hub.lists == 1
@@ -323,7 +327,7 @@ def test_what_a_watch_brings_after_its_end_is_ignored(rig):
     rig.synced()
     first = rig.etcd.watch_now
     rig.hub.relist("for the test")
-    eventually(lambda: len(rig.etcd.watches) == 2, within=30)
+    eventually(lambda: len(rig.etcd.watches) == 2, within=10)
     applied = rig.hub.applied
     first._sink(WatchProgress(first.target, applied + 100))
     rig.reaches(rig.etcd.put(A, b"1"))
@@ -337,12 +341,12 @@ def test_what_a_watch_brings_after_its_end_is_ignored(rig):
 def test_etcd_away_is_a_state_that_ends_by_itself(rig, error, caplog):
     rig.etcd.failure = error
     rig.start()
-    problem = eventually(rig.hub.problem, within=30)
-    eventually(lambda: "degraded" in rig.hub.problem(), within=30)
+    problem = eventually(rig.hub.problem, within=10)
+    eventually(lambda: "degraded" in rig.hub.problem(), within=10)
     assert problem
     assert str(error) in rig.hub.problem()
     rig.etcd.failure = None
-    eventually(lambda: rig.hub.problem() is None, within=30)
+    eventually(lambda: rig.hub.problem() is None, within=10)
     assert [
         r.getMessage() for r in caplog.records if r.name == "replica.cache.watch_hub" and r.levelname == "WARNING"
     ] == ["caches are degraded"]
@@ -353,10 +357,10 @@ def test_an_interrupted_watch_is_degraded_until_something_arrives(rig):
     rig.synced()
     assert rig.hub.problem() is None
     rig.etcd.interrupt(Unavailable("silent for 4.0 s"))
-    assert "silent for 4.0 s" in eventually(rig.hub.problem, within=30)
+    assert "silent for 4.0 s" in eventually(rig.hub.problem, within=10)
     assert rig.pods.state == {A: b"1"}  # readers go on
     rig.etcd.put(A, b"2")
-    eventually(lambda: rig.hub.problem() is None, within=30)
+    eventually(lambda: rig.hub.problem() is None, within=10)
 
 
 def test_before_the_first_list_it_is_not_ready(make):
@@ -367,25 +371,25 @@ def test_another_history_ends_the_replica(rig):
     rig.synced()
     rig.expected_failure = HistoryLost("restored")
     rig.etcd.interrupt(rig.expected_failure)
-    eventually(lambda: rig.group.failure, within=30)
+    eventually(lambda: rig.group.failure, within=10)
 
 
 def test_another_history_found_by_a_list_ends_it_too(rig):
     rig.etcd.failure = rig.expected_failure = HistoryLost("restored")
     rig.start()
-    eventually(lambda: rig.group.failure, within=30)
+    eventually(lambda: rig.group.failure, within=10)
 
 
 def test_a_user_without_permission_ends_the_start_and_only_that(rig, make):
     rig.etcd.failure = rig.expected_failure = PermissionDenied("no")
     rig.start()
-    eventually(lambda: rig.group.failure, within=30)
+    eventually(lambda: rig.group.failure, within=10)
     later = make().synced()
     later.etcd.failure = PermissionDenied("no")
     later.hub.relist("for the test")
-    assert "PermissionDenied" in eventually(later.hub.problem, within=30)
+    assert "PermissionDenied" in eventually(later.hub.problem, within=10)
     later.etcd.failure = None
-    eventually(lambda: later.hub.problem() is None, within=30)
+    eventually(lambda: later.hub.problem() is None, within=10)
 
 
 def test_its_watch_ends_with_it(rig):

@@ -92,7 +92,7 @@ def recorder(broadcaster, clock):
 
 @pytest.fixture
 def sink(broadcaster, leases, clock):
-    return EventSink(broadcaster.subscribe("sink"), leases, clock=clock, draw=lambda: 0.5)
+    return EventSink(broadcaster.subscribe("sink"), leases, clock=clock, draw=lambda: 0.6)
 
 
 def record(recorder, count):
@@ -140,14 +140,14 @@ def test_a_refused_guard_ends_its_writing(sink, broadcaster, recorder, store, re
 @pytest.mark.parametrize("error", [Unavailable("x"), OutcomeUnknown("x"), NoSpace("x")])
 def test_a_failed_batch_is_written_again_as_it_was(sink, broadcaster, recorder, store, error):
     sink.lead(TermEvents("/lockd", Token(41)), store.write)
-    store.script = [error, error]
+    store.script = [error] * (ATTEMPTS - 1)
     record(recorder, 3)
     before = sink._clock.now()
     run(sink, broadcaster)
-    assert len(store.calls) == 3
-    assert store.calls[0] == store.calls[1] == store.calls[2]
+    assert len(store.calls) == ATTEMPTS
+    assert all(call == store.calls[0] for call in store.calls)  # the etcd lease too, though a minute has passed
     assert len(store.written) == 3
-    assert sink._clock.now() - before == 2 * 5.0  # half of ten seconds, as drawn
+    assert sink._clock.now() - before == (ATTEMPTS - 1) * 6.0  # of ten seconds the share that was drawn
 
 
 def test_after_its_attempts_a_batch_is_dropped_and_the_next_one_written(sink, broadcaster, recorder, store):
