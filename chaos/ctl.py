@@ -130,7 +130,7 @@ def demo(*, fast: bool, folder: Path | None, keep: bool, form: str) -> None:
     folder = (folder or Path(tempfile.mkdtemp(prefix="lockd-demo-"))).absolute()
     plan = Plan(folder=folder, flags=FAST if fast else ())
     with failures(), progress() as told:
-        outcome = run(plan, told, keep=keep)
+        outcome = run(plan, told, _stop_by_signal(), keep=keep)
     show(summary.document(outcome, folder), form, summary.lines(outcome, folder))
     if keep:
         note(f"the cluster goes on: take it down with: chaosctl down --dir {folder}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -11,19 +10,20 @@ from chaos.auditor import Auditor
 from chaos.checks import SETTLED, judge
 from chaos.cluster import launch
 from chaos.cluster.local import LocalCluster
-from chaos.errors import TooSlow
+from chaos.errors import Interrupted, TooSlow
 from chaos.handoff import FAULT, handoffs
 from chaos.ledger import Ledger
 from chaos.observed import Fault, Observed
 from chaos.report import Report
 from component import tracing
 from component.clock import SystemClock
-from lockd.errors import StoreError
+from lockd.errors import LockdError, StoreError
 from lockd.etcd.connection import Connection
 from lockd.etcd.gateway import Gateway
 from lockd.etcd.witness import Witness
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable
 
     from chaos.cluster.health import Health
@@ -54,6 +54,7 @@ class Outcome:
         handoffs: The same as the replicas' traces tell them.
         placement: The node of each pod.
         names: Replicas' names, by identity.
+        moments: When terms began and ended, by revision: seconds since the first one began.
     """
 
     report: Report
@@ -61,19 +62,21 @@ class Outcome:
     handoffs: tuple[Handoff, ...]
     placement: dict[str, str]
     names: dict[str, str]
+    moments: dict[int, float]
 
 
-def run(plan: Plan, progress: Progress, *, keep: bool, clock: Clock | None = None) -> Outcome:
+def run(plan: Plan, progress: Progress, stop: threading.Event, *, keep: bool, clock: Clock | None = None) -> Outcome:
     """Make a cluster, hand the lease over twice, judge it, take it down.
 
     Args:
+        stop: Gives up at once.
         keep: Leave the cluster running.
 
     Raises:
-        LockdError: A part failed, or took too long. The cluster is down then.
+        Interrupted: `stop` was set. The cluster is down, as it is after the others.
+        LockdError: A part failed, or took too long.
     """
     clock = clock or SystemClock()
-    stop = threading.Event()
     supervisor = launch.launch(plan, leashed=not keep)
     traces = tracing.setup(service="chaosctl", instance="chaosctl", trace_file=plan.traces / "chaosctl.jsonl")
     shown = False
@@ -89,6 +92,10 @@ def run(plan: Plan, progress: Progress, *, keep: bool, clock: Clock | None = Non
         finally:
             gateway.close()
         shown = True
+    except LockdError as error:
+        if stop.is_set():
+            raise Interrupted("stopped by a signal; the cluster is taken down") from error
+        raise
     finally:
         if not (keep and shown):
             progress("take the cluster down", 0, 1)
@@ -126,6 +133,7 @@ class _Run:
                 handoffs=(),
                 placement=workload.placement(self._gateway, self._plan.prefix),
                 names=self._names,
+                moments=observed.moments(ledger, auditor.stamp),
             )
 
     def _hand_over(self, what: str, manifest: str) -> Fault:
@@ -181,4 +189,5 @@ class _Run:
                     raise
             if self._clock.now() >= end:
                 raise TooSlow(f"{what} after {PATIENCE:g} s; what the replicas say is in {self._plan.logs}")
-            self._clock.wait(self._stop, STEP)
+            if self._clock.wait(self._stop, STEP):
+                raise Interrupted("stopped by a signal")

@@ -25,3 +25,7 @@ class NotStarted(LockdError):
 
 class TooSlow(LockdError):
     """Something did not happen in time; the message says what, and where to look."""
+
+
+class Interrupted(LockdError):
+    """A signal asked to stop."""

@@ -70,6 +70,15 @@ def observe(ledger: Ledger, faults: Sequence[Fault], stamp: Callable[[int], Stam
     )
 
 
+def moments(ledger: Ledger, stamp: Callable[[int], Stamp | None]) -> dict[int, float]:
+    """When terms began and ended, by revision: seconds since the first one began, as the watch saw it."""
+    terms = ledger.terms.by_token.values()
+    revisions = {revision for term in terms for revision in (term.token, term.until_revision) if revision is not None}
+    seen = {revision: found.now for revision in sorted(revisions) if (found := stamp(revision)) is not None}
+    first = min(seen.values(), default=0.0)
+    return {revision: now - first for revision, now in seen.items()}
+
+
 def _successions(ledger: Ledger) -> Iterator[tuple[Term, Term]]:
     """Each term of a lock with the next one of that lock."""
     latest: dict[str, Term] = {}

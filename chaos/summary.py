@@ -19,7 +19,7 @@ def lines(outcome: Outcome, folder: Path) -> list[str]:
     """Who led when, each phase of each hand-off, where the pods are, what history says, and where the trace is."""
     return [
         "",
-        "Who led (a token is the etcd revision at which the term began)",
+        "Who led when (a token is the etcd revision at which the term began)",
         *_terms(outcome),
         "",
         "Latency by phase, from the signal on (detection, election, warm-up, first bind by the replicas' traces;",
@@ -59,11 +59,22 @@ def document(outcome: Outcome, folder: Path) -> dict[str, Any]:
 
 
 def _terms(outcome: Outcome) -> list[str]:
-    rows = []
-    for term in outcome.report.ledger.terms.by_token.values():
-        until = "now" if term.until_revision is None else f"revision {term.until_revision}"
-        rows.append((str(term.token), outcome.names.get(term.identity, "-"), until, term.identity))
-    return table(("TOKEN", "REPLICA", "UNTIL", "IDENTITY"), rows)
+    def moment(revision: int | None) -> str:
+        if revision is None:
+            return "now"
+        return f"+{outcome.moments[revision]:.3f} s" if revision in outcome.moments else f"revision {revision}"
+
+    rows = [
+        (
+            str(term.token),
+            outcome.names.get(term.identity, "-"),
+            moment(term.token),
+            moment(term.until_revision),
+            term.identity,
+        )
+        for term in outcome.report.ledger.terms.by_token.values()
+    ]
+    return table(("TOKEN", "REPLICA", "FROM", "TO", "IDENTITY"), rows)
 
 
 def _latency(outcome: Outcome) -> list[str]:

@@ -77,11 +77,6 @@ class AssumedPods:
                 assumption.settled = revision
                 self._settled += 1
 
-    @property
-    def settling(self) -> bool:
-        """Is there anything that `advance` may let go?"""
-        return self._settled > 0
-
     def advance(self, applied: int) -> tuple[str, ...]:
         """The cache has applied everything up to `applied`: let go of what was settled by then.
 
@@ -136,6 +131,10 @@ class AssumedPods:
     def __contains__(self, uid: object) -> bool:
         """Does the pod count on a node?"""
         return uid in self._assumed or uid in self._bound
+
+    def is_assumed(self, uid: str) -> bool:
+        """Does it count ahead of its bind?"""
+        return uid in self._assumed
 
     def counts(self) -> tuple[int, int]:
         """How many pods the watch has shown on nodes, and how many are assumed."""

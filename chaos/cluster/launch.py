@@ -11,7 +11,7 @@ from chaos.cluster import health
 from chaos.cluster import state as files
 from chaos.cluster.plan import environment
 from chaos.cluster.process import STEP, end_all
-from chaos.errors import NoCluster, NotStarted, TooSlow
+from chaos.errors import Interrupted, NoCluster, NotStarted, TooSlow
 from component.clock import SystemClock
 from component.process import Child, Process
 
@@ -102,7 +102,8 @@ def await_health(
 
     Raises:
         NotStarted: The supervisor has ended.
-        TooSlow: Time is up, or `stop` was set.
+        TooSlow: Time is up.
+        Interrupted: `stop` was set.
     """
     clock = clock or SystemClock()
     end = clock.now() + within
@@ -119,7 +120,9 @@ def await_health(
                 return state
         if (code := supervisor.exit_code()) is not None:
             raise NotStarted(_last_words(plan), code)
-        if clock.now() >= end or clock.wait(stop, 5 * STEP):
+        if clock.wait(stop, 5 * STEP):
+            raise Interrupted("stopped by a signal before the cluster was healthy; it is taken down")
+        if clock.now() >= end:
             raise TooSlow(f"not healthy within {within:g} s: {seen}; what they say is in {plan.logs}")
 
 

@@ -63,11 +63,14 @@ def supervise(
         )
         undo.callback(_kill, etcd)
         _allow_chaos(plan.prefix, etcd, clock)
-        tell(f"etcd serves on {','.join(etcd.endpoints)}")
         replicas = Replicas(plan, etcd.endpoints, clock=clock, tell=tell)
         undo.callback((plan.folder / FILE).unlink, missing_ok=True)
         undo.callback(replicas.stop)
         replicas.start()
+        for replica in replicas.state():
+            tell(f"{replica.name}: {replica.http} log {replica.log}")
+        tell(f"etcd: {','.join(etcd.endpoints)} prefix {plan.prefix}")
+        tell(f"cluster: {plan.folder / FILE}")
         shown: ClusterState | None = None
         while True:
             now = ClusterState(

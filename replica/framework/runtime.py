@@ -178,6 +178,11 @@ class Runtime:
         for plugin in reversed(self._reserves):
             self._ask(plugin, "Unreserve", state, lambda each: _done(each.unreserve(state, pod, node_name)))
 
+    @property
+    def permits(self) -> bool:
+        """Is there any Permit plugin?"""
+        return bool(self._permits)
+
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """All Permit plugins: success, the first refusal, or Wait, and then the pod is among those waiting."""
         deadlines: dict[str, float] = {}

@@ -4,19 +4,9 @@ from dataclasses import replace
 import pytest
 
 from chaos.cluster import state as files
-from chaos.cluster.state import ClusterState, MemberState, ReplicaState
 from chaos.errors import NoCluster
 from component.process import Process
-
-STATE = ClusterState(
-    prefix="/lockd",
-    endpoints=("127.0.0.1:1001",),
-    supervisor=Process(10, 1000),
-    etcd=(MemberState("etcd-1", "127.0.0.1:1001", 11, 1001, "/d/etcd/1"),),
-    replicas=(
-        ReplicaState("replica-1", "host_1", 12, 1002, "http://127.0.0.1:1002", "/d/log/1.log", "/d/trace/1.0.jsonl", 0),
-    ),
-)
+from tests.harness.cluster import STATE
 
 
 def test_the_file_has_the_agreed_shape(tmp_path):

@@ -1,0 +1,166 @@
+"""What becomes of pods once their cycle has decided: books, queue, events, status and metrics agree on it here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from component import logs
+from replica.api.events import WARNING
+from replica.api.status import SCHEDULER_ERROR, UNSCHEDULABLE
+from replica.binding import Fate
+from replica.scheduler_metrics import ERROR, SCHEDULED
+from replica.scheduler_metrics import UNSCHEDULABLE as REFUSED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from replica.api.pods import Pod
+    from replica.binding import Verdict
+    from replica.framework.cycle_state import CycleState
+    from replica.framework.runtime import Runtime
+    from replica.parts import Parts
+    from replica.queue.pod import QueuedPod
+    from replica.scheduler_metrics import SchedulerMetrics
+    from replica.statuses import StatusWriter
+
+_log = logs.get(__name__)
+
+FAILED: Final = "FailedScheduling"
+"""The reason of the event that tells why a pod was not placed."""
+
+
+@dataclass(slots=True)
+class Cycle:
+    """A pod on its way from the queue to its bind.
+
+    Attributes:
+        started: When it was taken up.
+        node_name: Its place, once it has one.
+    """
+
+    queued: QueuedPod
+    runtime: Runtime
+    state: CycleState
+    started: float
+    node_name: str = ""
+
+    @property
+    def pod(self) -> Pod:
+        return self.queued.pod
+
+
+class Outcomes:
+    """Settles cycles, from the scheduling thread and the binder's. One for each term."""
+
+    def __init__(self, parts: Parts, statuses: StatusWriter, metrics: SchedulerMetrics, traceparent: str) -> None:
+        self._queue = parts.queue
+        self._assumed = parts.assumed
+        self._recorder = parts.recorder
+        self._clock = parts.clock
+        self._draw = parts.draw
+        self._statuses = statuses
+        self._metrics = metrics
+        self._traceparent = traceparent
+        self._binding: dict[str, Cycle] = {}
+        self._refuted: dict[str, Cycle] = {}
+
+    def binding(self, cycle: Cycle) -> None:
+        """A pod has its place and goes to the binder."""
+        self._binding[cycle.pod.uid] = cycle
+
+    def refused(
+        self,
+        cycle: Cycle,
+        message: str,
+        plugins: Iterable[str],
+        *,
+        nominated: str = "",
+    ) -> None:
+        """No node can take the pod: tell its user, and let it wait for something that may help."""
+        self._tell(cycle, message, UNSCHEDULABLE, nominated)
+        self._metrics.attempted(REFUSED, cycle.runtime.scheduler_name, self._clock.now() - cycle.started)
+        self._queue.requeue(cycle.queued, plugins)
+
+    def failed(self, cycle: Cycle, message: str) -> None:
+        """Something is broken: tell the pod's user, and try again after a backoff."""
+        self._tell(cycle, message, SCHEDULER_ERROR, "")
+        self._metrics.attempted(ERROR, cycle.runtime.scheduler_name, self._clock.now() - cycle.started)
+        self._queue.requeue(cycle.queued)
+
+    def undone(self, cycle: Cycle) -> None:
+        """A place that was reserved is given up, since the bind was definitely not made."""
+        cycle.runtime.unreserve(cycle.state, cycle.pod, cycle.node_name)
+        self._assumed.forget(cycle.pod.uid)
+
+    def abandon(self, cycle: Cycle) -> None:
+        """The term ends before the pod was bound: somebody else takes it up."""
+        self.undone(cycle)
+        self._queue.requeue(cycle.queued)
+
+    # --- what the binder says
+
+    def judged(self, verdicts: Sequence[Verdict]) -> None:
+        """Verdicts of one batch."""
+        for verdict in verdicts:
+            cycle = self._binding.pop(verdict.binding.pod.uid)
+            match verdict.fate:
+                case Fate.BOUND:
+                    self._bound(cycle)
+                case Fate.CONFLICT:
+                    self._refute(cycle, verdict)
+                case Fate.TOO_LARGE:
+                    self.undone(cycle)
+                    # Another attempt would meet the same: it waits for a change of the pod.
+                    self.refused(cycle, f"the pod is too large to be bound: {verdict.reason}", ("DefaultBinder",))
+                case Fate.FENCED | Fate.NOT_SENT:
+                    self.abandon(cycle)
+                case Fate.UNSETTLED:
+                    # Its room stays taken: it may be bound. The next term's barrier tells.
+                    self._queue.requeue(cycle.queued)
+
+    def let_go(self, applied: Callable[[], int]) -> None:
+        """Free what was refuted, as far as the cache has seen it, to be tried again.
+
+        Args:
+            applied: The revision up to which the cache has applied everything.
+        """
+        if not self._refuted:
+            return
+        self._assumed.advance(applied())
+        for uid in tuple(self._refuted):
+            # The others wait for the cache; of these it has shown what stands, or that nothing does.
+            if not self._assumed.is_assumed(uid):
+                self._retry(uid)
+
+    def _bound(self, cycle: Cycle) -> None:
+        pod, now = cycle.pod, self._clock.now()
+        self._queue.done(cycle.queued.key)
+        self._recorder.event(
+            pod,
+            reason="Scheduled",
+            note=f"Successfully assigned {pod.path} to {cycle.node_name}",
+            action="Binding",
+        )
+        self._metrics.attempted(SCHEDULED, cycle.runtime.scheduler_name, now - cycle.started)
+        self._metrics.bound(cycle.queued.attempts, now - cycle.queued.first_seen)
+        cycle.runtime.post_bind(cycle.state, pod, cycle.node_name)
+
+    def _refute(self, cycle: Cycle, verdict: Verdict) -> None:
+        """The bind does not stand as of the reply: keep the room until the cache has seen what does."""
+        pod = cycle.pod
+        cycle.runtime.unreserve(cycle.state, pod, cycle.node_name)
+        self._metrics.attempted(ERROR, cycle.runtime.scheduler_name, self._clock.now() - cycle.started)
+        _log.info("bind refused", pod=pod.path, node=cycle.node_name, revision=verdict.revision)
+        self._refuted[pod.uid] = cycle
+        self._assumed.settle(pod.uid, verdict.revision)
+
+    def _retry(self, uid: str) -> None:
+        cycle = self._refuted.pop(uid, None)
+        if cycle is not None:
+            # A pod that has a node by now, or is gone, has left the queue: then this changes nothing.
+            self._queue.requeue(cycle.queued)
+
+    def _tell(self, cycle: Cycle, message: str, reason: str, nominated: str) -> None:
+        self._recorder.event(cycle.pod, reason=FAILED, note=message, action="Scheduling", type=WARNING)
+        self._statuses.say(cycle.pod, reason=reason, message=message, nominated=nominated)

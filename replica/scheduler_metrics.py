@@ -1,0 +1,108 @@
+"""kube-scheduler's metrics of whole attempts, by its names and buckets."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from opentelemetry import metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from opentelemetry.metrics import CallbackOptions, Observation
+
+ATTEMPT_BUCKETS = tuple(0.001 * 2**n for n in range(15))
+SLI_BUCKETS = tuple(0.01 * 2**n for n in range(20))
+TRIES_BUCKETS = (1, 2, 4, 8, 16)
+
+SCHEDULED, UNSCHEDULABLE, ERROR = "scheduled", "unschedulable", "error"
+
+
+class SchedulerMetrics:
+    """The instruments of the scheduling loop. What can be counted here is read when somebody asks.
+
+    Args:
+        sizes: Type (nodes, pods, assumed_pods) -> how many the cache holds now.
+        pending: Queue -> how many pods wait in it now.
+        binding: How many pods are being bound now.
+    """
+
+    def __init__(
+        self,
+        *,
+        sizes: Callable[[], Mapping[str, int]],
+        pending: Callable[[], Mapping[str, int]],
+        binding: Callable[[], int],
+    ) -> None:
+        self._lock = threading.Lock()
+        self._attempts: Counter[tuple[str, str]] = Counter()
+        self._sizes = sizes
+        self._pending = pending
+        self._binding = binding
+        meter = metrics.get_meter(__name__)
+        self._durations = meter.create_histogram(
+            "scheduler_scheduling_attempt_duration",
+            unit="s",
+            description="From taking a pod up to its bind or failure",
+            explicit_bucket_boundaries_advisory=ATTEMPT_BUCKETS,
+        )
+        self._algorithm = meter.create_histogram(
+            "scheduler_scheduling_algorithm_duration",
+            unit="s",
+            description="From a pod to the choice of its node",
+            explicit_bucket_boundaries_advisory=ATTEMPT_BUCKETS,
+        )
+        self._sli = meter.create_histogram(
+            "scheduler_pod_scheduling_sli_duration",
+            unit="s",
+            description="From a pod's first sight to its bind, by attempts needed",
+            explicit_bucket_boundaries_advisory=SLI_BUCKETS,
+        )
+        self._tries = meter.create_histogram(
+            "scheduler_pod_scheduling_attempts",
+            description="Attempts that a pod needed to be bound",
+            explicit_bucket_boundaries_advisory=TRIES_BUCKETS,
+        )
+        meter.create_observable_counter(
+            "scheduler_schedule_attempts", callbacks=[self._observe_attempts], description="Attempts by result"
+        )
+        meter.create_observable_gauge(
+            "scheduler_cache_size", callbacks=[self._observe_sizes], description="Nodes, pods and assumed pods cached"
+        )
+        meter.create_observable_gauge(
+            "scheduler_pending_pods", callbacks=[self._observe_pending], description="Pods that wait, by queue"
+        )
+        meter.create_observable_gauge(
+            "scheduler_goroutines", callbacks=[self._observe_binding], description="Pods being bound"
+        )
+
+    def attempted(self, result: str, profile: str, seconds: float) -> None:
+        """An attempt ended: scheduled, unschedulable or error."""
+        with self._lock:
+            self._attempts[result, profile] += 1
+        self._durations.record(seconds, {"result": result, "profile": profile})
+
+    def chosen(self, seconds: float) -> None:
+        """A node was looked for, with or without success."""
+        self._algorithm.record(seconds)
+
+    def bound(self, attempts: int, seconds: float) -> None:
+        """A pod is bound, `seconds` after it was first seen."""
+        self._tries.record(attempts)
+        # kube-scheduler lumps what took more attempts than that together.
+        self._sli.record(seconds, {"attempts": str(attempts) if attempts < 16 else "16+"})
+
+    def _observe_attempts(self, _: CallbackOptions) -> Iterable[Observation]:
+        for (result, profile), count in tuple(self._attempts.items()):
+            yield metrics.Observation(count, {"result": result, "profile": profile})
+
+    def _observe_sizes(self, _: CallbackOptions) -> Iterable[Observation]:
+        return [metrics.Observation(count, {"type": kind}) for kind, count in self._sizes().items()]
+
+    def _observe_pending(self, _: CallbackOptions) -> Iterable[Observation]:
+        return [metrics.Observation(count, {"queue": queue}) for queue, count in self._pending().items()]
+
+    def _observe_binding(self, _: CallbackOptions) -> Iterable[Observation]:
+        return [metrics.Observation(self._binding(), {"operation": "binding"})]

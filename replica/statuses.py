@@ -1,0 +1,134 @@
+"""What the scheduler says in pods' statuses: written under the term, one write of a pod after the other."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from component import logs
+from component.clock import LONGEST_WAIT
+from lockd.errors import Fenced, StoreError
+from lockd.fencing import ObjectWrite
+from lockd.record import display_time
+from replica.api import codec, status
+from replica.api.keys import object_key
+from replica.api.kinds import POD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from component.clock import Clock
+    from lockd.fencing import GuardedReply, Token
+    from replica.api.pods import Pod
+
+_log = logs.get(__name__)
+
+BATCH: Final = 100
+BATCH_BYTES: Final = 1 << 20
+"""What one transaction holds at most."""
+
+
+class _Wish(NamedTuple):
+    pod: Pod
+    reason: str
+    message: str
+    nominated: str
+
+
+class StatusWriter:
+    """Writes the PodScheduled condition of pods that could not be placed, where it says something new.
+
+    The newest wish for a pod replaces one that waits. A write that finds its pod changed is dropped: whoever changed
+    it brings the pod back to the scheduler, which then says it again.
+
+    Args:
+        write: Makes guarded writes and settles them (`TermWriter.write`), so that a pod has one unsettled at a time.
+    """
+
+    def __init__(
+        self, write: Callable[[Sequence[ObjectWrite]], GuardedReply], *, prefix: str, token: Token, clock: Clock
+    ) -> None:
+        self._write = write
+        self._prefix = prefix
+        self._token = token
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._wishes: dict[str, _Wish] = {}
+        self._unsettled: frozenset[str] = frozenset()
+
+    def say(self, pod: Pod, *, reason: str, message: str, nominated: str = "") -> bool:
+        """Have `PodScheduled: False` written, unless the pod says just that already.
+
+        Returns:
+            Whether there was anything to write.
+        """
+        if pod.value is None:
+            return False
+        said = codec.status_of(pod.value)
+        told = said.scheduled
+        if (
+            told is not None
+            and (told.status, told.reason, told.message) == ("False", reason, message)
+            and said.nominated_node_name == nominated
+        ):
+            return False
+        with self._changed:
+            self._wishes[pod.uid] = _Wish(pod, reason, message, nominated)
+            self._changed.notify()
+        return True
+
+    def withdraw(self, uid: str) -> bool:
+        """A pod is about to be bound: take back what waits to be written of it.
+
+        Returns:
+            False when a write is on its way: it may change the revision that the bind compares.
+        """
+        with self._changed:
+            self._wishes.pop(uid, None)
+            return uid not in self._unsettled
+
+    def run(self, stop: threading.Event) -> None:
+        """Write what is asked for until stopped or the term is over."""
+        while not stop.is_set():
+            wishes = self._take()
+            if not wishes:
+                continue
+            try:
+                self._write([self._object_write(wish) for wish in wishes])
+            except Fenced:
+                return
+            except StoreError as error:
+                # The pods will fail again, and then it is said again.
+                _log.warning("pod statuses not written", pods=len(wishes), error=error)
+            finally:
+                self._unsettled = frozenset()
+
+    def _take(self) -> list[_Wish]:
+        """The wishes of one transaction, marked as on their way; waits a little for the first."""
+        with self._changed:
+            if not self._wishes:
+                self._changed.wait(LONGEST_WAIT / 4)
+            taken: list[_Wish] = []
+            size = 0
+            for uid, wish in list(self._wishes.items()):
+                size += len(wish.pod.value or b"") + len(wish.message)
+                if taken and (len(taken) == BATCH or size > BATCH_BYTES):
+                    break
+                taken.append(self._wishes.pop(uid))
+            self._unsettled = frozenset(wish.pod.uid for wish in taken)
+            return taken
+
+    def _object_write(self, wish: _Wish) -> ObjectWrite:
+        pod = wish.pod
+        value = pod.value or b""
+        told = codec.status_of(value).scheduled
+        # The time of a condition is when its status changed, not its reason.
+        since = told.last_transition_time if told is not None and told.status == "False" else ""
+        said = status.unschedulable(
+            wish.message,
+            at=since or display_time(self._clock.wall()),
+            reason=wish.reason,
+            nominated=wish.nominated,
+        )
+        key = object_key(self._prefix, POD, pod.name, pod.namespace)
+        return ObjectWrite(key, pod.mod_revision, codec.with_status(value, said, int(self._token)))

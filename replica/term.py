@@ -1,0 +1,249 @@
+"""The work of one term: "became leader", barrier, cycles, and an end in order."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from typing import TYPE_CHECKING, Final
+
+from component import logs, tracing
+from component.clock import LONGEST_WAIT
+from component.lifecycle import Group
+from lockd.errors import Fenced, LeaseNotFound, StoreError
+from replica.binder import Binder
+from replica.cycle import SchedulingCycle
+from replica.outcomes import Outcomes
+from replica.statuses import StatusWriter
+from replica.writer import TermWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from replica.binding import Group as BindGroup
+    from replica.binding import Verdict
+    from replica.events.term import TermEvents
+    from replica.outcomes import Cycle
+    from replica.parts import Leadership, Parts, Settings
+    from replica.queue.pod import QueuedPod
+    from replica.scheduler_metrics import SchedulerMetrics
+
+_log = logs.get(__name__)
+
+BATCH: Final = 64
+"""Pods taken from the queue at once."""
+
+HOLD_BACK: Final = 0.003
+"""Seconds after which pods that have their places go to the binder, though others of their batch have none yet."""
+
+MOST_BINDING: Final = 2000
+"""Pods with the binder at once: beyond that, places would be given to pods that can't be bound yet."""
+
+IDLE_POLL: Final = 0.1
+"""Seconds between two looks at whether the term goes on, while there is nothing to do."""
+
+JOIN: Final = 1.0
+"""Seconds that the term's threads get to end."""
+
+
+class TermWork:
+    """One term."""
+
+    def __init__(
+        self, parts: Parts, settings: Settings, leadership: Leadership, metrics: SchedulerMetrics, events: TermEvents
+    ) -> None:
+        self._parts = parts
+        self._settings = settings
+        self._leadership = leadership
+        self._events = events
+        self._clock = parts.clock
+        self._group = Group("scheduling", clock=parts.clock)
+        self._room = threading.Event()
+        self._binds_settled = threading.Event()
+        self._binds_settled.set()
+        self._slow: queue.SimpleQueue[Cycle] = queue.SimpleQueue()
+        # Two writers, so that a pod's status doesn't wait for events.
+        self._write_events = TermWriter(leadership, parts.settle, clock=parts.clock).write
+        self._statuses = StatusWriter(
+            TermWriter(leadership, parts.settle, clock=parts.clock).write,
+            prefix=parts.lock.prefix,
+            token=leadership.token,
+            clock=parts.clock,
+        )
+        self._outcomes = Outcomes(parts, self._statuses, metrics, leadership.traceparent)
+        self._cycles = SchedulingCycle(parts, self._statuses, self._outcomes, metrics, leadership.token)
+        self._binder = Binder(
+            parts.sender,
+            leadership,
+            clock=parts.clock,
+            judged=self._judged,
+            attempt=settings.attempt,
+            patience=settings.patience,
+        )
+
+    @property
+    def binding(self) -> int:
+        """How many pods are being bound."""
+        return self._binder.busy
+
+    def run(self) -> None:
+        """Do it all; see `Scheduler.run`."""
+        parts = self._parts
+        try:
+            self._announce()
+            if not self._pass_barrier():
+                return
+            parts.assumed.clear()
+            parts.waiting.resolved = self._cycles.resolve
+            self._binds_settled.clear()
+            self._group.spawn("binder", self._settle_binds)
+            self._group.spawn("statuses", self._statuses.run, self._group.stop)
+            if not all(runtime.binds_at_once for runtime in parts.profiles.values()):
+                for number in range(self._settings.binding_threads):
+                    self._group.spawn(f"pre-bind-{number}", self._bind_slowly)
+            self._schedule()
+        finally:
+            self._leave()
+        if self._group.failure is not None:
+            raise self._group.failure
+
+    # --- the beginning
+
+    def _announce(self) -> None:
+        """Write that this replica became leader, before anything else; events go under this term from now on."""
+        event = self._parts.recorder.became_leader(self._parts.lock)
+        leases = self._parts.leases
+        try:
+            lease = leases.at_hand()
+            try:
+                self._write_events([self._events.write(event, lease)])
+            except LeaseNotFound:
+                leases.forget(lease)
+                self._write_events([self._events.write(event, leases.current())])
+        except Fenced:
+            return
+        except StoreError as error:
+            _log.warning("event not written", reason=event.reason, error=error)
+        self._parts.sink.lead(self._events, self._write_events)
+
+    def _pass_barrier(self) -> bool:
+        """Wait until every cache has seen what the predecessor did; False when the term is to end instead."""
+        token, began, wall = self._leadership.token, self._clock.now(), self._clock.wall()
+        end, reopen = began + self._settings.barrier, began + self._settings.reopen
+        self._leadership.tick(until=end + LONGEST_WAIT)
+        passed = False
+        while self._goes_on() and (now := self._clock.now()) < end:
+            if now >= reopen:
+                _log.warning("caches behind the term: watching anew", token=int(token), applied=self._parts.applied())
+                self._parts.reopen_watch()
+                reopen = end
+            passed = self._parts.wait_for_barrier(token, self._leadership.lost, min(IDLE_POLL, end - now))
+            if passed:
+                break
+        seconds = self._clock.now() - began
+        tracing.emit(
+            "scheduler.cache_barrier",
+            start=wall,
+            end=wall + seconds,
+            links=[(self._leadership.traceparent, {"link.kind": "leadership_term"})],
+            attributes={"token": int(token), "passed": passed},
+        )
+        if passed:
+            _log.info("caches have caught up", token=int(token), seconds=round(seconds, 6))
+        elif self._goes_on():
+            _log.error("caches did not catch up: giving up the term", token=int(token), seconds=self._settings.barrier)
+        return passed and self._goes_on()
+
+    # --- the middle
+
+    def _goes_on(self) -> bool:
+        leadership = self._leadership
+        if leadership.draining.is_set() or self._group.stop.is_set():
+            return False
+        return leadership.holds(self._clock.now())
+
+    def _schedule(self) -> None:
+        parts = self._parts
+        while self._goes_on():
+            self._leadership.tick()
+            self._outcomes.let_go(parts.applied)
+            parts.waiting.expire(self._clock.now())
+            self._bind([self._go(cycle) for cycle in self._cycles.resolved()])
+            if self._binder.busy >= MOST_BINDING:
+                self._room.clear()
+                if self._binder.busy >= MOST_BINDING:
+                    self._clock.wait(self._room, IDLE_POLL)
+                continue
+            self._place(parts.queue.pop_batch(BATCH, self._leadership.lost, IDLE_POLL))
+
+    def _place(self, batch: Sequence[QueuedPod]) -> None:
+        """Take a batch of pods through their cycles, and hand over those that got a place."""
+        ready: list[BindGroup] = []
+        since = 0.0
+        for number, queued in enumerate(batch):
+            if not self._goes_on():
+                for left in batch[number:]:
+                    self._parts.queue.requeue(left)
+                break
+            self._leadership.tick()
+            cycle = self._cycles.run(queued)
+            group = self._go(cycle) if cycle is not None else None
+            if group is None:
+                continue
+            now = self._clock.now()
+            since = since if ready else now
+            ready.append(group)
+            if now - since > HOLD_BACK:
+                self._binder.submit(ready)
+                ready = []
+        self._bind(ready)
+
+    def _go(self, cycle: Cycle) -> BindGroup | None:
+        """Begin a pod's binding cycle: here, or on another thread if plugins may take their time."""
+        if not cycle.runtime.binds_at_once:
+            self._slow.put(cycle)
+            return None
+        binding = self._cycles.prepare(cycle)
+        return None if binding is None else (binding,)
+
+    def _bind(self, groups: Sequence[BindGroup | None]) -> None:
+        if ready := [group for group in groups if group is not None]:
+            self._binder.submit(ready)
+
+    def _bind_slowly(self) -> None:
+        """A thread for binding cycles that may block."""
+        while not self._group.stop.is_set():
+            try:
+                cycle = self._slow.get(timeout=LONGEST_WAIT / 4)
+            except queue.Empty:
+                continue
+            binding = self._cycles.prepare(cycle)
+            self._bind([None if binding is None else (binding,)])
+
+    def _settle_binds(self) -> None:
+        try:
+            self._binder.run()
+        finally:
+            self._binds_settled.set()
+
+    def _judged(self, verdicts: Sequence[Verdict]) -> None:
+        self._outcomes.judged(verdicts)
+        self._room.set()
+
+    # --- the end
+
+    def _leave(self) -> None:
+        """Reject who waits, settle what is in flight if the term still holds, and end the threads."""
+        parts, leadership = self._parts, self._leadership
+        now = self._clock.now()
+        drain = self._settings.drain if leadership.holds(now) else 0.0
+        leadership.tick(until=now + drain + JOIN + LONGEST_WAIT)
+        parts.waiting.reject_all("the scheduler stops leading")
+        self._cycles.abandon()
+        self._binder.drain(now + drain)
+        self._clock.wait(self._binds_settled, drain + JOIN)
+        parts.sink.follow()
+        self._group.request_stop()
+        if late := self._group.join(JOIN):
+            _log.warning("threads of the term have not ended", threads=", ".join(late))
+        while not self._slow.empty():
+            self._outcomes.abandon(self._slow.get())

@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import pytest
+
+from lockd.errors import ConfigError
+from replica.framework.cycle_state import CycleState
+from replica.framework.interface import Handle
+from replica.framework.profile import PluginSet, Point, Profile, Use
+from replica.framework.registry import Registry
+from replica.framework.runtime import Runtime
+from replica.framework.status import SKIP, SUCCESS, Code, Status, unschedulable
+from replica.plugins import in_tree
+from replica.queue.pod import QueuedPod
+from tests.harness.framework import handle, runtime_of
+from tests.harness.objects import pod
+
+
+class Spy:
+    """Notes in `calls` what it is asked, and answers what the test says."""
+
+    def __init__(self, name, calls, status=SUCCESS, seconds=0.0):
+        self.name, self.calls, self.status, self.seconds = name, calls, status, seconds
+
+    def note(self, point):
+        self.calls.append(f"{self.name}.{point}")
+        if isinstance(self.status, Exception):
+            raise self.status
+        return self.status
+
+
+class Reserves(Spy):
+    def reserve(self, state, pod, node_name):
+        return self.note("reserve")
+
+    def unreserve(self, state, pod, node_name):
+        self.note("unreserve")
+
+
+class Permits(Spy):
+    def permit(self, state, pod, node_name):
+        return self.note("permit"), self.seconds
+
+
+class Binds(Spy):
+    def pre_bind(self, state, pod, node_name):
+        return self.note("pre_bind")
+
+    def bind(self, state, pod, node_name):
+        return self.note("bind")
+
+    def post_bind(self, state, pod, node_name):
+        self.note("post_bind")
+
+
+class Gates(Spy):
+    def pre_enqueue(self, pod):
+        return self.note("pre_enqueue")
+
+
+def run(runtime, point):
+    return getattr(runtime, point)(CycleState(), pod(uid="u"), "a")
+
+
+def test_reserve_runs_all_and_undoes_all_in_reverse_when_one_fails():
+    calls = []
+    plugins = [Reserves("A", calls), Reserves("B", calls, unschedulable("full")), Reserves("C", calls)]
+    status = run(runtime_of(*plugins), "reserve")
+    assert (status.code, status.plugin, status.message) == (Code.UNSCHEDULABLE, "B", "full")
+    assert calls == ["A.reserve", "B.reserve", "C.unreserve", "B.unreserve", "A.unreserve"]
+
+
+def test_unreserve_goes_on_past_a_plugin_that_raises():
+    calls = []
+    run(runtime_of(Reserves("A", calls), Reserves("B", calls, ValueError("x"))), "unreserve")
+    assert calls == ["B.unreserve", "A.unreserve"]
+
+
+def test_permit_waits_for_all_that_say_so():
+    used = handle()
+    plugins = [Permits("A", [], Status(Code.WAIT), 5.0), Permits("B", []), Permits("C", [], Status(Code.WAIT), 1e9)]
+    status = run(runtime_of(*plugins, with_handle=used), "permit")
+    assert status.code is Code.WAIT
+    (waiting,) = used.waiting.all()
+    now = used.clock.now()
+    assert waiting.deadlines == {"A": now + 5.0, "C": now + 900.0}
+
+
+def test_permit_refused_by_one_holds_nobody():
+    used = handle()
+    plugins = [Permits("A", [], Status(Code.WAIT), 5.0), Permits("B", [], unschedulable("no"))]
+    status = run(runtime_of(*plugins, with_handle=used), "permit")
+    assert (status.code, status.plugin) == (Code.UNSCHEDULABLE, "B")
+    assert len(used.waiting) == 0
+
+
+def profile_with(first, *rest):
+    return Profile(defaults=(*(Use(each.name) for each in (first, *rest)), *in_tree.DEFAULTS))
+
+
+def registry_with(*plugins):
+    registry = in_tree.registry()
+    for plugin in plugins:
+        registry.register(plugin.name, lambda _args, _handle, made=plugin: made)
+    return registry
+
+
+def test_bind_takes_the_first_plugin_that_does_not_skip():
+    calls = []
+    skips = Binds("Skips", calls, SKIP)
+    runtime = Runtime(profile_with(skips), registry_with(skips), handle())
+    assert run(runtime, "bind").ok
+    assert calls == ["Skips.bind"]
+    assert not runtime.binds_at_once
+
+
+def test_bind_without_anybody_to_do_it_is_an_error():
+    skips = Binds("Skips", [], SKIP)
+    profile = Profile(
+        defaults=(Use("PrioritySort"), Use("Skips")),
+    )
+    assert run(Runtime(profile, registry_with(skips), handle()), "bind").code is Code.ERROR
+
+
+def test_what_a_plugin_raises_is_a_status_in_its_name():
+    status = run(runtime_of(Binds("Bad", [], ValueError("boom"))), "pre_bind")
+    assert (status.code, status.plugin) == (Code.ERROR, "Bad")
+    assert status.message == "running PreBind plugin 'Bad': boom"
+
+
+def test_post_bind_changes_nothing_by_raising():
+    calls = []
+    run(runtime_of(Binds("A", calls, ValueError("x")), Binds("B", calls)), "post_bind")
+    assert calls == ["A.post_bind", "B.post_bind"]
+
+
+def test_gates_keep_a_pod_out_of_the_queue():
+    runtime = runtime_of()
+    assert runtime.gated_by(pod()) == ""
+    assert runtime.gated_by(pod(schedulingGates=[{"name": "later"}])) == "SchedulingGates"
+    assert runtime_of(Gates("Broken", [], ValueError("x"))).gated_by(pod()) == "Broken"
+
+
+def test_priority_goes_before_age():
+    def queued(priority, at):
+        return QueuedPod(pod(), queued_at=at, first_seen=at, priority=priority)
+
+    runtime = runtime_of()
+    order = sorted([queued(0, 1.0), queued(5, 9.0), queued(5, 3.0)], key=runtime.sort_key)
+    assert [(each.priority, each.queued_at) for each in order] == [(5, 3.0), (5, 9.0), (0, 1.0)]
+
+
+def test_plugins_register_what_may_help():
+    named = {registration.plugin for registration in runtime_of().registrations()}
+    assert named == {"NodeName", "NodeUnschedulable", "NodeResourcesFit", "SchedulingGates", "SupportedFeatures"}
+
+
+def test_signatures_agree_for_pods_of_a_kind():
+    runtime = runtime_of()
+    assert runtime.signature(pod(requests={"cpu": "1"})) == runtime.signature(pod(requests={"cpu": "1000m"}))
+    assert runtime.signature(pod(requests={"cpu": "1"})) != runtime.signature(pod(requests={"cpu": "2"}))
+    tolerant = pod(requests={"cpu": "1"}, tolerations=[{"operator": "Exists"}])
+    assert runtime.signature(tolerant) != runtime.signature(pod(requests={"cpu": "1"}))
+
+
+def test_a_plugin_that_cannot_tell_pods_apart_lets_none_share():
+    assert runtime_of(Reserves("Blind", [])).signature(pod()) is None
+
+
+# --- configuration
+
+
+@pytest.mark.parametrize(
+    ("profile", "words"),
+    [
+        (Profile(defaults=(*in_tree.DEFAULTS, Use("Nope"))), "no plugin is named 'Nope'"),
+        (Profile(defaults=(Use("DefaultBinder"),)), "exactly one queueSort plugin must be enabled, not 0"),
+        (Profile(defaults=(Use("PrioritySort"),)), "at least one bind plugin must be enabled"),
+        (
+            Profile(defaults=in_tree.DEFAULTS, points={Point.SCORE: PluginSet((Use("NodeName"),))}),
+            "plugin 'NodeName' has no score",
+        ),
+        (
+            Profile(defaults=in_tree.DEFAULTS, args={"NodeResourcesFit": {"scoringStrategy": {"type": "x"}}}),
+            "scoringStrategy.type 'x' is not known",
+        ),
+        (Profile(defaults=in_tree.DEFAULTS, args={"Nope": {}}), "pluginConfig names 'Nope'"),
+    ],
+)
+def test_a_bad_profile_is_refused_with_its_name(profile, words):
+    with pytest.raises(ConfigError) as caught:
+        Runtime(profile, in_tree.registry(), handle())
+    assert words in str(caught.value)
+    assert "profile 'default-scheduler'" in str(caught.value)
+
+
+def test_every_problem_is_told_at_once():
+    profile = Profile(defaults=(Use("Nope"), Use("Neither")))
+    with pytest.raises(ConfigError) as caught:
+        Runtime(profile, in_tree.registry(), handle())
+    assert len(caught.value.problems) == 2
+
+
+def test_a_name_taken_twice_is_refused():
+    registry = in_tree.registry()
+    with pytest.raises(ConfigError, match="'NodeName' is registered twice"):
+        registry.register("NodeName", lambda _args, _handle: Spy("NodeName", []))
+
+
+def test_a_plugin_must_go_by_the_name_it_is_registered_under():
+    registry = Registry({"A": lambda _args, _handle: Spy("B", [])})
+    with pytest.raises(ConfigError, match="calls itself 'B'"):
+        registry.make("A", {}, handle())
+
+
+def test_a_factory_gets_its_arguments_and_the_handle():
+    got = {}
+
+    def factory(args, given):
+        got.update(args=args, handle=given)
+        return Spy("A", [])
+
+    used = handle()
+    Registry({"A": factory}).make("A", {"x": 1}, used)
+    assert got["args"] == {"x": 1}
+    assert isinstance(got["handle"], Handle)
+
+
+class FakeEntryPoint:
+    def __init__(self, name, load):
+        self.name, self.load = name, load
+
+
+def test_plugins_of_other_packages_come_by_entry_point(monkeypatch):
+    def load():
+        return lambda _args, _handle: Spy("Far", [])
+
+    monkeypatch.setattr(
+        "replica.framework.registry.entry_points",
+        lambda group: [FakeEntryPoint("Far", load)] if group == "lockd.replica.plugins" else [],
+    )
+    assert in_tree.registry().discover().make("Far", {}, handle()).name == "Far"
+
+
+def test_an_entry_point_that_cannot_be_loaded_is_named(monkeypatch):
+    def load():
+        raise ImportError("no module named far")
+
+    monkeypatch.setattr("replica.framework.registry.entry_points", lambda group: [FakeEntryPoint("Far", load)])
+    registry = in_tree.registry().discover()
+    with pytest.raises(ConfigError, match="plugin 'Far' can't be loaded"):
+        registry.make("Far", {}, handle())

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import pytest
+
+from lockd.errors import ConfigError
+from replica.framework.cycle_state import CycleState
+from replica.framework.status import Code
+from replica.plugins.node_resources_fit import FitArgs, NodeResourcesFit, fits_when_empty
+from replica.queue.hints import Hint
+from tests.harness.framework import refusals, table_of
+from tests.harness.objects import node, pod
+
+FIT = NodeResourcesFit(FitArgs())
+FOUR = {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "10Gi", "pods": 3, "example.com/gpu": 2}
+
+
+def why(requests, *, used=(), allocatable=FOUR, plugin=FIT, **spec):
+    table = table_of([node("a", allocatable=allocatable)], [("a", pod(requests=each)) for each in used])
+    return refusals(plugin, pod(requests=requests, **spec), table.snapshot()).get("a", [])
+
+
+@pytest.mark.parametrize(
+    ("requests", "used", "reasons"),
+    [
+        ({}, [], []),
+        ({"cpu": "4"}, [], []),
+        ({"cpu": "4001m"}, [], ["Insufficient cpu"]),
+        ({"cpu": "1"}, [{"cpu": "3"}], []),
+        ({"cpu": "1001m"}, [{"cpu": "3"}], ["Insufficient cpu"]),
+        ({"memory": "8Gi"}, [], []),
+        ({"memory": "8193Mi"}, [], ["Insufficient memory"]),
+        ({"ephemeral-storage": "11Gi"}, [], ["Insufficient ephemeral-storage"]),
+        ({"example.com/gpu": 2}, [{"example.com/gpu": 1}], ["Insufficient example.com/gpu"]),
+        ({"example.com/fpga": 1}, [], ["Insufficient example.com/fpga"]),
+        ({"cpu": "5", "memory": "9Gi"}, [], ["Insufficient cpu", "Insufficient memory"]),
+        ({}, [{}, {}], []),
+        ({}, [{}, {}, {}], ["Too many pods"]),
+        ({"cpu": "5"}, [{}, {}, {}], ["Too many pods", "Insufficient cpu"]),
+        # A node that is overcommitted already takes what needs nothing more of it.
+        ({"memory": "1Gi"}, [{"cpu": "9"}], []),
+        ({}, [{"cpu": "9"}], []),
+        # No resource at all is asked for: only the number of pods counts.
+        ({"cpu": "0", "memory": "0"}, [{"cpu": "9", "memory": "9Gi"}], []),
+    ],
+)
+def test_what_fits(requests, used, reasons):
+    assert why(requests, used=used) == reasons
+
+
+def test_a_node_for_no_pods_takes_none():
+    assert why({}, allocatable={"cpu": "4", "pods": 0}) == ["Too many pods"]
+
+
+def test_init_containers_count_by_their_peak_and_overhead_on_top():
+    init = [{"name": "i", "resources": {"requests": {"cpu": "3500m"}}}]
+    assert why({"cpu": "1"}, initContainers=init) == []
+    assert why({"cpu": "1"}, initContainers=init, overhead={"cpu": "600m"}) == ["Insufficient cpu"]
+
+
+def test_a_huge_request_neither_overflows_nor_fits():
+    assert why({"memory": "8Ei"}, allocatable={"memory": "7Ei", "pods": 9}) == ["Insufficient memory"]
+    assert why({"memory": "7Ei"}, used=[{"memory": "7Ei"}] * 4, allocatable={"memory": "8Gi", "pods": 9}) == [
+        "Insufficient memory"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("requests", "used", "code"),
+    [
+        ({"cpu": "2"}, [{"cpu": "3"}], Code.UNSCHEDULABLE),
+        ({"cpu": "5"}, [], Code.UNRESOLVABLE),
+        ({"example.com/fpga": 1}, [], Code.UNRESOLVABLE),
+        ({}, [{}, {}, {}], Code.UNSCHEDULABLE),
+    ],
+)
+def test_preemption_helps_only_where_the_empty_node_would_do(requests, used, code):
+    nodes = table_of([node("a", allocatable=FOUR)], [("a", pod(requests=each)) for each in used]).snapshot()
+    found = [refusal for refusal in FIT.explain(CycleState(), pod(requests=requests), nodes) if refusal.rows[0]]
+    assert [refusal.code for refusal in found] == [code]
+
+
+def test_ignored_resources_are_left_to_others():
+    plugin = NodeResourcesFit(FitArgs(ignored=frozenset({"example.com/fpga"}), ignored_groups=frozenset({"own.org"})))
+    assert why({"example.com/fpga": 1, "own.org/tpu": 8}, plugin=plugin) == []
+    assert why({"example.com/gpu": 9}, plugin=plugin) == ["Insufficient example.com/gpu"]
+
+
+def scores(requests, nodes, *, placed=(), args=None):
+    table = table_of(nodes, placed)
+    view = table.snapshot()
+    found = NodeResourcesFit(FitArgs.of(args or {})).score(CycleState(), pod(requests=requests), view)
+    return {name: int(found[row]) for row, name in enumerate(view.names)}
+
+
+EVEN = {"cpu": "10", "memory": "10Gi", "pods": 110}
+
+
+def test_least_allocated_is_the_mean_share_left():
+    nodes = [node("a", allocatable=EVEN), node("b", allocatable=EVEN)]
+    placed = [("b", pod(requests={"cpu": "5", "memory": "1Gi"}))]
+    # Left over: on a 9 of 10 cores and 8 of 10 Gi, on b 4 cores and 7 Gi.
+    assert scores({"cpu": "1", "memory": "2Gi"}, nodes, placed=placed) == {"a": 85, "b": 55}
+
+
+def test_shares_are_rounded_down_one_by_one_and_again_as_a_mean():
+    nodes = [node("a", allocatable={"cpu": "3", "memory": "1000", "pods": 9})]
+    # cpu 2/3 -> 66, memory 499/1000 -> 49, mean 57.5 -> 57.
+    assert scores({"cpu": "1", "memory": "501"}, nodes) == {"a": 57}
+
+
+def test_pods_without_requests_count_in_scores_and_only_there():
+    nodes = [node("a", allocatable={"cpu": "1", "memory": "400Mi", "pods": 9})]
+    # 100m of 1000m leave 90, 200Mi of 400Mi leave 50.
+    assert scores({}, nodes) == {"a": 70}
+    assert scores({}, nodes, placed=[("a", pod())]) == {"a": (80 + 0) // 2}
+    assert scores({"cpu": "500m"}, nodes) == {"a": 50}
+
+
+def test_more_than_there_is_scores_nothing():
+    nodes = [node("a", allocatable={"cpu": "1", "memory": "1Gi", "pods": 9})]
+    assert scores({"cpu": "2", "memory": "512Mi"}, nodes) == {"a": 25}
+
+
+def test_a_node_is_not_judged_by_a_resource_it_lacks():
+    nodes = [node("a", allocatable={"cpu": "10", "pods": 9}), node("b", allocatable={"pods": 9})]
+    assert scores({"cpu": "1"}, nodes) == {"a": 90, "b": 0}
+
+
+def test_weights_and_extended_resources_in_scores():
+    args = {"scoringStrategy": {"resources": [{"name": "cpu", "weight": 3}, {"name": "example.com/gpu", "weight": 1}]}}
+    nodes = [node("a", allocatable={"cpu": "10", "example.com/gpu": 4, "pods": 9})]
+    assert scores({"cpu": "5", "example.com/gpu": 1}, nodes, args=args) == {"a": (3 * 50 + 75) // 4}
+    # A pod that asks for no such device isn't scored by it.
+    assert scores({"cpu": "5"}, nodes, args=args) == {"a": 50}
+
+
+def test_most_allocated_prefers_the_fuller_node():
+    args = {"scoringStrategy": {"type": "MostAllocated"}}
+    nodes = [node("a", allocatable=EVEN), node("b", allocatable=EVEN)]
+    placed = [("b", pod(requests={"cpu": "5", "memory": "5Gi"}))]
+    assert scores({"cpu": "1", "memory": "1Gi"}, nodes, placed=placed, args=args) == {"a": 10, "b": 60}
+    assert scores({"cpu": "9", "memory": "1Gi"}, nodes, placed=placed, args=args) == {"a": 50, "b": 80}
+
+
+def test_scores_of_huge_nodes_do_not_overflow():
+    nodes = [node("a", allocatable={"cpu": "9000000000000", "memory": "8Ei", "pods": 9})]
+    assert 0 <= scores({"memory": "4Ei"}, nodes)["a"] <= 100
+
+
+@pytest.mark.parametrize(
+    ("strategy", "words"),
+    [
+        ({"type": "Random"}, "scoringStrategy.type 'Random' is not known"),
+        ({"resources": [{"name": "cpu", "weight": 101}]}, "the weight of cpu must be 1 to 100, not 101"),
+    ],
+)
+def test_bad_arguments_are_named(strategy, words):
+    with pytest.raises(ConfigError, match="NodeResourcesFit") as caught:
+        FitArgs.of({"scoringStrategy": strategy})
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("requests", "allocatable", "hint"),
+    [
+        ({"cpu": "4"}, {"cpu": "4", "pods": 1}, Hint.QUEUE),
+        ({"cpu": "5"}, {"cpu": "4", "pods": 1}, Hint.SKIP),
+        ({}, {"cpu": "4", "pods": 0}, Hint.SKIP),
+        ({"example.com/gpu": 1}, {"cpu": "4", "pods": 1}, Hint.SKIP),
+    ],
+)
+def test_a_node_helps_if_it_could_take_the_pod_when_empty(requests, allocatable, hint):
+    assert fits_when_empty(pod(requests=requests), None, node(allocatable=allocatable)) is hint
+    assert fits_when_empty(pod(requests=requests), node(), None) is Hint.QUEUE
