@@ -1,0 +1,88 @@
+"""Events on a real etcd: stored under the term, expiring, and refused once it is over."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from component.clock import SystemClock
+from lockd.etcd.retry import settle
+from lockd.fencing import Guard, GuardedWrite, Token
+from lockd.ports import LockName, Put, Txn
+from replica.api.codec import decode
+from replica.api.kinds import EVENT
+from replica.api.pods import Pod
+from replica.events.broadcaster import Broadcaster
+from replica.events.leases import EventLeases
+from replica.events.recorder import Recorder
+from replica.events.sink import EventSink
+from replica.events.term import TermEvents
+
+pytestmark = pytest.mark.etcd
+
+CLOCK = SystemClock()
+STOP = threading.Event()
+
+
+class Term:
+    """A term, and guarded writes under it."""
+
+    def __init__(self, gateway, prefix, value):
+        self.gateway = gateway
+        self.lock = LockName(prefix, "kube-system", "kube-scheduler")
+        reply = gateway.txn(Txn((), (Put(self.lock.term, value),)), timeout=5)
+        self.guard = Guard(self.lock.term, Token(reply.revision), value)
+
+    def write(self, writes):
+        guarded = GuardedWrite.of(self.guard, writes)
+        return guarded.judge(settle(self.gateway, guarded.txn(), clock=CLOCK, stop=STOP, attempt=1, within=10))
+
+
+@pytest.fixture
+def leases(gateway):
+    return EventLeases(lambda ttl: gateway.lease_grant(ttl, timeout=5), clock=CLOCK)
+
+
+def stored(gateway, prefix):
+    listing = gateway.list(f"{prefix}/events/", timeout=5)
+    return [(decode(EVENT, kv), kv) for kv in listing.kvs]
+
+
+def test_a_terms_events_are_stored_with_a_lease_until_it_is_over(gateway, prefix, leases):
+    broadcaster = Broadcaster()
+    recorder = Recorder(broadcaster.publish, controller="default-scheduler", instance="host_1", clock=CLOCK)
+    sink = EventSink(broadcaster.subscribe("sink"), leases, clock=CLOCK)
+    term = Term(gateway, prefix, b"mine")
+    names = TermEvents(prefix, term.guard.token)
+    first = names.write(recorder.became_leader(term.lock), leases.current())
+    assert not term.write([first]).fenced
+    sink.lead(names, term.write)
+    pods = [Pod(name=f"p{number}", namespace="default", uid=str(number)) for number in range(250)]
+    events = [recorder.make(pod, reason="Scheduled", note="bound", action="Binding") for pod in pods]
+    sink.store(events[:100], STOP)
+    sink.store(events[100:200], STOP)
+    found = stored(gateway, prefix)
+    assert len(found) == 201
+    assert {kv.lease for _, kv in found} == {leases.at_hand()}
+    assert {event.token for event, _ in found} == {int(term.guard.token)}
+    assert {event.regarding.name for event, _ in found} == {"kube-scheduler", *(pod.name for pod in pods[:200])}
+    assert min(kv.mod_revision for event, kv in found) == next(
+        kv.mod_revision for event, kv in found if event.reason == "LeaderElection"
+    )
+    Term(gateway, prefix, b"another's")
+    sink.store(events[200:], STOP)
+    assert len(stored(gateway, prefix)) == 201
+    gateway.lease_revoke(leases.at_hand(), timeout=5)
+    assert stored(gateway, prefix) == []
+
+
+def test_a_lease_revoked_behind_its_back_costs_no_event(gateway, prefix, leases):
+    recorder = Recorder(lambda event: None, controller="c", instance="i", clock=CLOCK)
+    sink = EventSink(Broadcaster().subscribe("sink"), leases, clock=CLOCK, draw=lambda: 0.0)
+    term = Term(gateway, prefix, b"mine")
+    gateway.lease_revoke(leases.current(), timeout=5)
+    sink.lead(TermEvents(prefix, term.guard.token), term.write)
+    sink.store([recorder.make(Pod(name="a", namespace="n"), reason="R", note="n", action="A")], STOP)
+    ((_, kv),) = stored(gateway, prefix)
+    assert kv.lease == leases.at_hand()
