@@ -59,8 +59,11 @@ class Logger:
     def _log(
         self, level: int, event: str, fields: Mapping[str, object], *, unexpected: BaseException | None = None
     ) -> None:
-        if self._logger.isEnabledFor(level):
-            self._logger.log(level, event, extra={"fields": {**self._fields, **fields}, "unexpected": unexpected})
+        logger = self._logger
+        if logger.isEnabledFor(level):
+            extra = {"fields": {**self._fields, **fields}, "unexpected": unexpected}
+            # made by hand, since `log` would walk the stack for a file and line that are never shown
+            logger.handle(logger.makeRecord(logger.name, level, "", 0, event, (), None, extra=extra))
 
 
 def get(name: str) -> Logger:

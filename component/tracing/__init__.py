@@ -11,7 +11,7 @@ import os
 import secrets
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from opentelemetry import context as otel_context
 from opentelemetry import trace
@@ -49,6 +49,7 @@ class _Installed:
     """The process's provider: OpenTelemetry allows one."""
 
     provider: TracerProvider | None = None
+    tracers: ClassVar[dict[str, Tracer]] = {}
     lock = threading.Lock()
 
 
@@ -179,7 +180,7 @@ def emit(
         above = None
     begin = _nanoseconds(start)
     with forced(ids):
-        span = _Installed.provider.get_tracer(scope).start_span(
+        span = _tracer(scope, _Installed.provider).start_span(
             name,
             context=parent_context(str(above) if above else None),
             kind=kind,
@@ -236,6 +237,13 @@ def link(traceparent: str, attributes: Mapping[str, AttributeValue] | None = Non
     """For `start_span(links=...)`; None when it isn't a traceparent."""
     found = parse(traceparent)
     return Link(_context(found), dict(attributes or {})) if found else None
+
+
+def _tracer(scope: str, provider: TracerProvider) -> Tracer:
+    """Kept, since the SDK takes longer to look one up than to make a span."""
+    if scope not in _Installed.tracers:
+        _Installed.tracers[scope] = provider.get_tracer(scope)
+    return _Installed.tracers[scope]
 
 
 def _context(found: Traceparent) -> SpanContext:
