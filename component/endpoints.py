@@ -235,12 +235,9 @@ class _Connection(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         request = Request(method=self.command, target=self.path, client=self.client_address[0], headers=headers)
         response = self._endpoints.answer(self.connection, request)
-        if (
-            self._endpoints.closing
-            or self.headers.get("Content-Length", "0") != "0"
-            or "Transfer-Encoding" in self.headers
-        ):
-            self.close_connection = True  # its body stays unread
+        unread = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers  # a body that nobody wants
+        if self._endpoints.closing or unread:
+            self.close_connection = True
         keep = "close" if self.close_connection else "keep-alive"
         head = [
             f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",

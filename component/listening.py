@@ -55,8 +55,11 @@ class Tls:
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         try:
             context.load_cert_chain(self.cert, self.key, password=lambda: "")  # else a locked key asks at the terminal
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+        except ssl.SSLError as error:
+            reason = "they are not a certificate and its key in PEM, without a passphrase"
+            raise ValueError(f"cannot use certificate {self.cert} with key {self.key}: {reason}") from error
+        except OSError as error:
+            reason = error.strerror or "unreadable"
             raise ValueError(f"cannot use certificate {self.cert} with key {self.key}: {reason}") from error
         return context
 

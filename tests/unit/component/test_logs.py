@@ -211,6 +211,15 @@ class TestStalledReader:
         lost = int(re.search(rb"lines=(\d+)", got)[1])
         assert lost + len([line for line in whole if line.endswith(b"x" * 1000)]) == 200
 
+    def test_a_line_that_was_cut_off_does_not_spoil_the_next(self, pipe):
+        reading, stream = pipe
+        writer = LineWriter(stream)
+        writer.write("x" * 100_000 + "\n")
+        assert writer.lost == 1
+        assert drained(reading).strip(b"x") == b""
+        writer.write("next\n")
+        assert drained(reading) == b"\nnext\n"
+
     def test_a_reader_that_is_gone_is_no_error(self, pipe):
         reading, stream = pipe
         writer = LineWriter(stream)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -11,6 +12,9 @@ from opentelemetry.metrics import Observation
 from prometheus_client.parser import text_string_to_metric_families
 
 from component import metrics
+from component.clock import SystemClock
+from component.lifecycle import Group
+from component.metrics import push
 
 LONG = 30
 
@@ -82,11 +86,40 @@ def test_the_process_is_described(running):
     assert found["process_open_fds"].samples[0].value > 2
 
 
-def test_scrapes_at_the_same_time_do_not_mix(running):
-    api.get_meter("component.test").create_counter("test_mixed_total").add(1)
-    with ThreadPoolExecutor(8) as pool:
-        texts = list(pool.map(lambda _: running.render().decode(), range(64)))
-    assert {text.count("\ntest_mixed_total 1.0\n") for text in texts} == {1}
+def test_scrapes_at_the_same_time_wait_for_each_other():
+    inside, most, waiting, never = [], [], threading.Event(), threading.Event()
+
+    def generate():
+        inside.append(1)
+        waiting.wait(LONG)
+        never.wait(0.05)  # the second scrape is on its way in
+        most.append(len(inside))
+        inside.pop()
+        return b""
+
+    running = metrics.Metrics(generate, None)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(running.render)
+        second = pool.submit(lambda: (waiting.set(), running.render()))
+        assert first.result() == second.result()[1] == b""
+    assert most == [1, 1]
+
+
+def test_the_last_push_is_bounded_whatever_the_reader_does(monkeypatch):
+    class Hanging:
+        def __init__(self, _exporter):
+            self.hang = threading.Event()
+
+        def shutdown(self, timeout_millis):
+            self.hang.wait()
+
+    monkeypatch.setattr(push, "PeriodicExportingMetricReader", Hanging)
+    monkeypatch.setattr(push.LateExporter, "open", lambda _: None)
+    group = Group("test")
+    hanging = push.Push({}, group=group)
+    assert hanging.shutdown(0.01, clock=SystemClock()) is False
+    hanging.reader.hang.set()
+    assert group.join(LONG) == ()
 
 
 def test_a_second_set_up_returns_the_first(running):

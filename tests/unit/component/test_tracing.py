@@ -13,9 +13,12 @@ from pathlib import Path
 
 import pytest
 from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Decision, Sampler, SamplingResult
 
 from component import logs, tracing
 from component.tracing import environment
+from component.tracing.provider import Feed
 from component.tracing.traceparent import parse
 from tests.harness.wait import eventually
 
@@ -318,3 +321,24 @@ def test_numbers_of_the_environment():
     assert environment.linger({"OTEL_BSP_SCHEDULE_DELAY": "soon"}) == 0.5
     assert environment.export_timeout("TRACES", {}) == 1.0
     assert environment.export_timeout("TRACES", {"OTEL_EXPORTER_OTLP_TIMEOUT": "7"}) is None
+
+
+def test_a_span_that_is_recorded_but_not_sampled_goes_nowhere():
+    class RecordOnly(Sampler):
+        def should_sample(self, *_args):
+            return SamplingResult(Decision.RECORD_ONLY)
+
+        def get_description(self):
+            return "RecordOnly"
+
+    fed = []
+
+    class Fed:
+        def put(self, span):
+            fed.append(span)
+
+    for sampler, count in ((RecordOnly(), 0), (ALWAYS_ON, 1)):
+        provider = TracerProvider(sampler=sampler, shutdown_on_exit=False)
+        provider.add_span_processor(Feed(Fed()))
+        provider.get_tracer("t").start_span("x").end()
+        assert len(fed) == count
