@@ -19,7 +19,7 @@ settings.load_profile("project")
 
 @pytest.fixture(scope="session")
 def etcd():
-    """An etcd of one member. Whoever stops or fills it wants one of their own: `Embedded.start`."""
+    """An etcd of one member. Whoever stops, fills or compacts it wants one of their own: `Embedded.start`."""
     with Embedded.start() as cluster:
         yield cluster
 

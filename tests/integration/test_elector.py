@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from lockd.etcd.embedded import Embedded
 from lockd.ports import Compare, Delete, Field, Put, Txn
 from lockd.record import LeaderRecord, parse_history
 from lockd.signals import StopReason
 from tests.harness.electors import CLOCK, contest
+from tests.harness.etcd import opened
 from tests.harness.proxy import Proxies, Proxy
 from tests.harness.wait import eventually
 
@@ -251,11 +253,12 @@ def test_a_deposed_leader_is_refused_by_etcd(etcd, gateway, prefix):
         assert not gateway.txn(late, timeout=5.0).succeeded
 
 
-def test_compaction_under_the_watch_is_survived(etcd, gateway, prefix):
-    with contest(prefix) as race:
-        leader = race.enter("a", etcd.connection)
+def test_compaction_under_the_watch_is_survived(prefix):
+    # An etcd of its own: audits on the shared one judge from revision 1.
+    with Embedded.start() as own, opened(own.connection) as gateway, contest(prefix) as race:
+        leader = race.enter("a", own.connection)
         leader.wait_to_lead()
-        standby = race.enter("b", etcd.connection)
+        standby = race.enter("b", own.connection)
         eventually(lambda: standby.elector.leader == "a", within=5.0)
         gateway.compact(one(gateway, race.lock.lease).mod_revision, timeout=5.0)
         leader.elector.request_stop()
