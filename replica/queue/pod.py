@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import msgspec
 
-if TYPE_CHECKING:
-    from replica.api.pods import Pod
+from replica.api.pods import Pod
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedPod:
+class QueuedPod(msgspec.Struct, frozen=True, gc=False):
     """A pod on its way through the queue, and what became of its attempts.
 
     Attributes:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
 from opentelemetry import metrics
 
 from component.backoff import Backoff
@@ -27,6 +27,8 @@ from replica.queue.pools import UNSCHEDULABLE, Pools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from opentelemetry.metrics import CallbackOptions
 
     from component.clock import Clock
     from replica.api.pods import Pod
@@ -87,8 +89,12 @@ class SchedulingQueue:
         self._closed = False
         self._pools = Pools(order, gate, patience=unschedulable_seconds)
         self._flights: InFlight[Pod] = InFlight()
-        self._incoming = metrics.get_meter(__name__).create_counter(
-            "scheduler_queue_incoming_pods", description="Pods that came into a queue, by queue and event"
+        self._incoming: Counter[tuple[str, str]] = Counter()
+        # Read when metrics are, rather than told of each pod: a counter's call costs as much as the queue's own work.
+        metrics.get_meter(__name__).create_observable_counter(
+            "scheduler_queue_incoming_pods",
+            [self._observe],
+            description="Pods that came into a queue, by queue and event",
         )
 
     # --- what the informers say
@@ -198,9 +204,9 @@ class SchedulingQueue:
                 self._hints.may_help(seen.event, back.pod, plugins, old=seen.old, new=seen.new)
                 for seen in landed.happenings
             ):
-                return self._place([back], FAILURE)
-            self._count(self._pools.park(back, now), FAILURE, 1)
-            self._changed.notify_all()
+                return self._place_one(back, FAILURE, now)
+            self._incoming[self._pools.park(back, now), str(FAILURE)] += 1
+            self._changed.notify()
             return UNSCHEDULABLE
 
     def activate(self, keys: Iterable[str]) -> int:
@@ -268,11 +274,11 @@ class SchedulingQueue:
             self._pools.refresh(fresh)
             return
         self._pools.remove(fresh.key)
-        self._place([fresh], POD_UPDATE)
+        self._place_one(fresh, POD_UPDATE, self._clock.now())
 
     def _enter(self, pod: Pod) -> None:
         now = self._clock.now()
-        self._place([QueuedPod(pod, now, now, self._priority(pod))], POD_ADD)
+        self._place_one(QueuedPod(pod, now, now, self._priority(pod)), POD_ADD, now)
 
     def _take(self, most: int) -> list[QueuedPod]:
         taken: list[QueuedPod] = []
@@ -286,18 +292,17 @@ class SchedulingQueue:
         if newcomer is not None:
             self._enter(newcomer)
 
-    def _place(self, pods: Iterable[QueuedPod], event: ClusterEvent) -> str:
-        """Put pods where they may go now; returns the last one's queue."""
+    def _place(self, pods: Iterable[QueuedPod], event: ClusterEvent) -> None:
+        """Put pods where they may go now."""
         now = self._clock.now()
-        counts: Counter[str] = Counter()
-        where = ""
         for queued in pods:
-            where = self._pools.place(queued, now)
-            counts[where] += 1
-        for queue, count in counts.items():
-            self._count(queue, event, count)
-        if counts:
-            self._changed.notify_all()
+            self._place_one(queued, event, now)
+
+    def _place_one(self, queued: QueuedPod, event: ClusterEvent, now: float) -> str:
+        """Put a pod where it may go now; returns where that is."""
+        where = self._pools.place(queued, now)
+        self._incoming[where, str(event)] += 1
+        self._changed.notify()
         return where
 
     def _flush(self, now: float) -> None:
@@ -306,5 +311,8 @@ class SchedulingQueue:
             self._place(self._pools.rested(now), BACKOFF_COMPLETE)
             self._place(self._pools.impatient(now), UNSCHEDULABLE_TIMEOUT)
 
-    def _count(self, queue: str, event: ClusterEvent, count: int) -> None:
-        self._incoming.add(count, {"queue": queue, "event": str(event)})
+    def _observe(self, _: CallbackOptions) -> Iterable[metrics.Observation]:
+        with self._changed:
+            counts = dict(self._incoming)
+        for (queue, event), count in counts.items():
+            yield metrics.Observation(count, {"queue": queue, "event": event})

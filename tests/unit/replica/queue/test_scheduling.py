@@ -450,3 +450,23 @@ def test_pop_ends_when_stopped_or_closed(queue, how):
     assert not waiter.is_alive()
     queue.add(pod("a"))
     assert queue.pop_batch(1, stop, 0) == []
+
+
+# --- metrics
+
+
+def test_it_counts_who_came_into_which_queue_and_why(queue, clock):
+    queue.add(pod("a"))
+    queue.add(pod("g", gates=("wait",)))
+    fail(queue, "a")
+    queue.move_all(NODE_ADD)
+    clock.advance(1)
+    pop(queue)
+    counted = {(o.attributes["queue"], o.attributes["event"]): o.value for o in queue._observe(None)}
+    assert counted == {
+        ("active", "PodAdd"): 1,
+        ("gated", "PodAdd"): 1,
+        ("unschedulable", "ScheduleAttemptFailure"): 1,
+        ("backoff", "NodeAdd"): 1,
+        ("active", "BackoffComplete"): 1,
+    }
