@@ -10,8 +10,8 @@ import click
 
 from component.durations import DURATION
 from lockd.errors import ConfigError
-from lockd.etcd.channel import credentials
 from lockd.etcd.connection import DEFAULT_ENDPOINTS, Connection
+from lockd.etcd.tls import credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import grpc
 
-from lockd.errors import HistoryLost, OutcomeUnknown, StoreError, Unauthenticated, Unavailable
+from lockd.errors import HistoryLost, OutcomeUnknown, PermissionDenied, StoreError, Unauthenticated, Unavailable
 from lockd.etcd.auth import NO_TOKEN, Authenticator
 from lockd.etcd.channel import AUTHENTICATE, HAS_LEADER, STATUS, TXN
-from lockd.etcd.classify import classify
+from lockd.etcd.classify import NOT_CONNECTED, classify
 from lockd.etcd.telemetry import CallSpan
+from lockd.etcd.tls import diagnose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 _LOGINS: Final = 2
 """How often one call authenticates anew: a token may be outdated again by the time it is used."""
+
+_MOMENT: Final = 0.05
+_EXAMINATION: Final = 1.0
+"""Seconds to find out why a member could not be connected to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +89,7 @@ class Caller:
         self.clock = clock
         self.auth = auth or Authenticator(self._login if connection.user is not None else None)
         self._connection = connection
+        self._examined: set[str] = set()
 
     def call(self, request: Request) -> Any:
         """Make a call and wait for its reply.
@@ -103,7 +109,7 @@ class Caller:
                 if logins < _LOGINS and isinstance(failure, Unauthenticated) and self.auth.refuse(token):
                     logins += 1
                     continue
-                raise failure from error
+                raise self._diagnosed(failure, end) from error
             if lost := flight.landed(response):
                 raise lost
             return response
@@ -113,6 +119,19 @@ class Caller:
         sending = Sending(self, request, done)
         self.auth.with_token(sending.depart)
         return sending
+
+    def _diagnosed(self, failure: StoreError, end: float) -> StoreError:
+        """The error to raise where a member was there and no connection came about: the first time, TLS is asked."""
+        endpoint, text = failure.endpoint, str(failure)
+        there = NOT_CONNECTED in text and not any(words in text for words in ("refused", "timed out", "unreachable"))
+        if not there or endpoint in self._examined:
+            return failure
+        self._examined.add(endpoint)
+        problem = diagnose(self._connection, endpoint, timeout=min(_EXAMINATION, max(_MOMENT, end - self.clock.now())))
+        if problem is None:
+            return failure
+        self._examined.discard(endpoint)  # as long as it is wrong it is told
+        return PermissionDenied(problem, operation=failure.operation, endpoint=endpoint, code=failure.code)
 
     def _login(self, receive: Receiver) -> None:
         """Fetch a token; the call itself goes without one."""

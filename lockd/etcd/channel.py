@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import ssl
 import threading
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-# gRPC's core writes its own lines to stderr otherwise, such as each failed handshake.
-os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-
 import grpc
 
-from lockd.errors import ConfigError
 from lockd.etcd import wire
+from lockd.etcd.tls import credentials
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from lockd.etcd.connection import Connection
 
 OPTIONS: Final = (
@@ -139,48 +132,3 @@ class Channels:
             self._callables = {}
         for channel in channels:
             channel.close()
-
-
-def credentials(connection: Connection) -> grpc.ChannelCredentials:
-    """TLS credentials out of the connection's files, which are checked with the standard library first.
-
-    Raises:
-        ConfigError: Names the file that can't be used, and why.
-    """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    problems = []
-    for name, path in (("cacert", connection.cacert), ("cert", connection.cert), ("key", connection.key)):
-        if path is not None and (problem := _unreadable(path)):
-            problems.append(f"{name} {path} can't be read: {problem}")
-    if not problems:
-        try:
-            if connection.cacert is not None:
-                context.load_verify_locations(connection.cacert)
-        except (ssl.SSLError, OSError, ValueError) as error:
-            problems.append(f"cacert {connection.cacert} holds no usable PEM certificate: {_reason(error)}")
-        try:
-            if connection.cert is not None:
-                context.load_cert_chain(connection.cert, connection.key, password=lambda: "")
-        except (ssl.SSLError, OSError, ValueError) as error:
-            problems.append(f"cert {connection.cert} with key {connection.key} can't be used: {_reason(error)}")
-    if problems:
-        raise ConfigError(tuple(problems))
-    return grpc.ssl_channel_credentials(
-        *(_bytes(path) for path in (connection.cacert, connection.key, connection.cert))
-    )
-
-
-def _unreadable(path: Path) -> str | None:
-    try:
-        path.read_bytes()
-    except OSError as error:
-        return error.strerror or str(error)
-    return None
-
-
-def _bytes(path: Path | None) -> bytes | None:
-    return path.read_bytes() if path is not None else None
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)

@@ -33,15 +33,17 @@ class _Rule(NamedTuple):
 
 _CERTIFICATE: Final = "check cacert, cert and key, and that the endpoint speaks TLS"
 
+NOT_CONNECTED: Final = "failed to connect to all addresses"
+"""What gRPC says when there was no connection to send on."""
+
 _CERTAIN: Final = (
     # Never sent: no connection, or etcd's interceptor turned it away before it was proposed.
     _Rule("UNAVAILABLE", "certificate_verify_failed", PermissionDenied, _CERTIFICATE),
     _Rule("UNAVAILABLE", "certificate verify failed", PermissionDenied, _CERTIFICATE),
     _Rule("UNAVAILABLE", "hostname verification check failed", PermissionDenied, _CERTIFICATE),
-    _Rule("UNAVAILABLE", "peer name 127.0.0.1 is not in peer certificate", PermissionDenied, _CERTIFICATE),
     _Rule("UNAVAILABLE", "is not in peer certificate", PermissionDenied, _CERTIFICATE),
     _Rule("UNAVAILABLE", "wrong_version_number", PermissionDenied, _CERTIFICATE),
-    _Rule("UNAVAILABLE", "failed to connect to all addresses", Unavailable),
+    _Rule("UNAVAILABLE", NOT_CONNECTED, Unavailable),
     _Rule("UNAVAILABLE", "dns resolution failed", Unavailable),
     _Rule("UNAVAILABLE", "name resolution failure", Unavailable),
     _Rule("UNAVAILABLE", "etcdserver: no leader", Unavailable),

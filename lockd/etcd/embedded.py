@@ -144,7 +144,7 @@ class Embedded:
         end = self._clock.now() + within
         while True:
             for member in self.members:
-                status = self._status(member)
+                status, _ = self._ask(member)
                 if status is not None and status.leader == status.member_id:
                     return member
             if self._clock.now() >= end:
@@ -153,7 +153,7 @@ class Embedded:
 
     def move_leader(self, to: Member, *, timeout: float = 5.0) -> None:
         """Have another member lead."""
-        leader, target = self.leader(within=timeout), self._status(to)
+        leader, (target, _) = self.leader(within=timeout), self._ask(to)
         if target is not None and leader is not to:
             self.maintenance.move_leader(leader.endpoint, target.member_id, timeout=timeout)
 
@@ -211,17 +211,18 @@ class Embedded:
         waiting = list(members)
         while waiting:
             for member in tuple(waiting):
-                status = self._status(member)
+                status, error = self._ask(member)
                 if status is not None and (status.leader or not leader):
                     waiting.remove(member)
                 elif not member.alive or self._clock.now() >= end:
-                    how = "did not answer" if member.alive else f"ended with code {member.child.exit_code}"
+                    silent = f"did not answer ({error or 'it knows no leader'})"
+                    how = silent if member.alive else f"ended with code {member.child.exit_code}"
                     raise EmbeddedError(f"etcd member {member.name} {how}; its log ends:\n{member.last_words()}")
             if waiting:
                 self._clock.wait(threading.Event(), _POLL)
 
-    def _status(self, member: Member) -> MemberStatus | None:
+    def _ask(self, member: Member) -> tuple[MemberStatus | None, StoreError | None]:
         try:
-            return self._gateway.status(member.endpoint, timeout=_SHORT)
-        except StoreError:
-            return None
+            return self._gateway.status(member.endpoint, timeout=_SHORT), None
+        except StoreError as error:
+            return None, error
