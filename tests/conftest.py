@@ -11,6 +11,7 @@ from lockd.etcd.embedded import Embedded
 from lockd.etcd.gateway import Gateway
 from lockd.etcd.witness import Witness
 from tests.harness import etcd as harness
+from tests.harness.proxy import Proxies
 
 # How long an example takes says something of the machine's load and nothing of the code.
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
@@ -57,3 +58,10 @@ def gateway(etcd):
     opened = Gateway(etcd.connection, purpose="test", witness=Witness(), first=0)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def proxies(shared_trio):
+    """A fault proxy in front of each member of `trio`, in the same order."""
+    with Proxies(shared_trio) as made:
+        yield made

@@ -165,7 +165,7 @@ class Sending:
         self._logins = logins
         self._lock = threading.Lock()
         self._cancelled = False
-        self._future: Any = None
+        self._flying: tuple[_Flight, Any] | None = None
 
     def depart(self, token: str | StoreError) -> None:
         """Send it with this token, or give the error that there is none."""
@@ -184,7 +184,7 @@ class Sending:
             self._done(flight.failed(error))
             return
         with self._lock:
-            self._future, cancelled = future, self._cancelled
+            self._flying, cancelled = (flight, future), self._cancelled
         if cancelled:
             future.cancel()
         future.add_done_callback(lambda landed: self._arrive(flight, token, landed))
@@ -192,8 +192,10 @@ class Sending:
     def cancel(self) -> None:
         """Stop waiting for it; it may still be applied. `done` gets an error at once, unless it had its result."""
         with self._lock:
-            self._cancelled, future = True, self._future
-        if future is not None:
+            self._cancelled, flying = True, self._flying
+        if flying is not None:
+            flight, future = flying
+            flight.give_up()  # at once, for the next call: its own end comes from another thread
             future.cancel()
 
     def _arrive(self, flight: _Flight, token: str, future: Any) -> None:
@@ -267,6 +269,10 @@ class _Flight:
         self._finish(well=None if cancelled else not isinstance(failure, Unavailable | OutcomeUnknown))
         self._span.failed(failure)
         return failure
+
+    def give_up(self) -> None:
+        """Nobody waits for it any more."""
+        self._finish(well=None)
 
     def _finish(self, *, well: bool | None) -> None:
         self._caller.picker.done(self._endpoint, self._call, self._caller.clock.now(), well=well)

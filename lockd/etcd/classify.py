@@ -6,6 +6,7 @@ status code: etcd sends no abort, and members of one cluster phrase the same tim
 
 from __future__ import annotations
 
+import re
 from typing import Final, NamedTuple
 
 from lockd.errors import (
@@ -33,8 +34,11 @@ class _Rule(NamedTuple):
 
 _CERTIFICATE: Final = "check cacert, cert and key, and that the endpoint speaks TLS"
 
-NOT_CONNECTED: Final = "failed to connect to all addresses"
-"""What gRPC says when there was no connection to send on."""
+NOT_CONNECTED: Final = "not connected"
+"""How an error begins when there was no connection to send on."""
+
+_FAILED_TO_CONNECT: Final = "failed to connect to all addresses"
+_CONNECTING: Final = re.compile(rf"{_FAILED_TO_CONNECT}; last error: \w+: (?:ipv[46]:\S+: )?")
 
 _CERTAIN: Final = (
     # Never sent: no connection, or etcd's interceptor turned it away before it was proposed.
@@ -43,7 +47,7 @@ _CERTAIN: Final = (
     _Rule("UNAVAILABLE", "hostname verification check failed", PermissionDenied, _CERTIFICATE),
     _Rule("UNAVAILABLE", "is not in peer certificate", PermissionDenied, _CERTIFICATE),
     _Rule("UNAVAILABLE", "wrong_version_number", PermissionDenied, _CERTIFICATE),
-    _Rule("UNAVAILABLE", NOT_CONNECTED, Unavailable),
+    _Rule("UNAVAILABLE", _FAILED_TO_CONNECT, Unavailable),
     _Rule("UNAVAILABLE", "dns resolution failed", Unavailable),
     _Rule("UNAVAILABLE", "name resolution failure", Unavailable),
     _Rule("UNAVAILABLE", "etcdserver: no leader", Unavailable),
@@ -56,6 +60,7 @@ _CERTAIN: Final = (
     _Rule("INVALID_ARGUMENT", "etcdserver: too many operations", TooLarge),
     _Rule("INVALID_ARGUMENT", "etcdserver: user name is empty", Unauthenticated),
     _Rule("INVALID_ARGUMENT", "revision of auth store is old", Unauthenticated),
+    _Rule("UNKNOWN", "auth: revision in header is old", Unauthenticated),  # 3.5.1, when it was to be applied
     _Rule("INVALID_ARGUMENT", "authentication failed", PermissionDenied, "check user and password"),
     _Rule("INVALID_ARGUMENT", "etcdserver:", Rejected),
     _Rule("OUT_OF_RANGE", "has been compacted", Compacted),
@@ -100,5 +105,6 @@ def _line(operation: str, endpoint: str, text: str) -> str:
 
 
 def _brief(details: str) -> str:
-    """One line, without the addresses that gRPC repeats."""
-    return " ".join(details.removeprefix("etcdserver: ").split())[:300]
+    """One line, without what gRPC repeats."""
+    words = " ".join(details.removeprefix("etcdserver: ").split())
+    return _CONNECTING.sub(f"{NOT_CONNECTED}: ", words)[:300]

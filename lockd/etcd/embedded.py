@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from component.clock import SystemClock
-from lockd.errors import LockdError, StoreError
+from lockd.errors import LockdError, Rejected, StoreError
 from lockd.etcd.binary import find_etcd
 from lockd.etcd.connection import Connection
 from lockd.etcd.gateway import Gateway
@@ -214,7 +214,7 @@ class Embedded:
                 status, error = self._ask(member)
                 if status is not None and (status.leader or not leader):
                     waiting.remove(member)
-                elif not member.alive or self._clock.now() >= end:
+                elif isinstance(error, Rejected) or not member.alive or self._clock.now() >= end:
                     silent = f"did not answer ({error or 'it knows no leader'})"
                     how = silent if member.alive else f"ended with code {member.child.exit_code}"
                     raise EmbeddedError(f"etcd member {member.name} {how}; its log ends:\n{member.last_words()}")

@@ -275,26 +275,30 @@ class Gateway:
         self, method: Method, message: Any, timeout: float, *, linearizable: bool = True, alone: bool = False
     ) -> Any:
         """Call until answered; `alone`: a member without a leader may answer."""
+        reasons: dict[str, str] = {}
 
         def once(attempt: int, seconds: float) -> Any:
-            return self.caller.call(
-                Request(
-                    method=method,
-                    message=message,
-                    write=False,  # in the sense that it may be repeated
-                    linearizable=linearizable,
-                    timeout=seconds,
-                    copy=attempt,
-                    needs_leader=not alone,
-                )
+            request = Request(
+                method=method,
+                message=message,
+                write=False,  # in the sense that it may be repeated
+                linearizable=linearizable,
+                timeout=seconds,
+                copy=attempt,
+                needs_leader=not alone,
             )
+            try:
+                return self.caller.call(request)
+            except Unavailable as error:
+                reasons[error.endpoint] = str(error).removeprefix(f"{error.operation} of ")
+                raise
 
         endpoints = self.connection.endpoints
         try:
             return persist(once, clock=self._clock, stop=self._closing, within=timeout, members=len(endpoints))
         except Unavailable as error:
             raise Unavailable(
-                f"no answer from etcd at {', '.join(endpoints)} within {timeout:.3g} s: {error}",
+                f"no answer from etcd at {', '.join(endpoints)} within {timeout:.3g} s ({'; '.join(reasons.values())})",
                 operation=error.operation,
                 endpoint=error.endpoint,
                 code=error.code,

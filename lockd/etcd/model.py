@@ -139,7 +139,9 @@ class WatchCompacted:
 
 @dataclass(frozen=True, slots=True)
 class WatchInterrupted:
-    """The stream broke; it is being reopened and will resume where it was. Told once until something arrives again.
+    """The stream broke; it is being reopened and will resume where it was.
+
+    Each class of error is told once, until something arrives again.
 
     Attributes:
         error: Why. After HistoryLost nothing comes any more; on PermissionDenied a person must act.

@@ -78,14 +78,16 @@ class Picker:
             return call
 
     def done(self, endpoint: str, call: int, now: float, *, well: bool | None) -> None:
-        """Note how a call ended.
+        """Note how a call ended; what is said of it later doesn't count.
 
         Args:
             well: The member answered (True), failed or was silent (False), or the call was cancelled (None).
         """
         with self._lock:
             member = self._by_endpoint[endpoint]
-            started = member.flying.pop(call, now)
+            started = member.flying.pop(call, None)
+            if started is None:
+                return
             if well is None:
                 if now - started < _HURRIED:
                     return

@@ -25,6 +25,9 @@ T = TypeVar("T")
 _PAUSE: Final = Backoff(initial=0.05, maximum=1.0, jitter=0.5)
 """Between two rounds through the members."""
 
+_SHORTEST: Final = 0.05
+"""Seconds that an attempt must have: a shorter one would hide what the one before has told."""
+
 _STOP_POLL: Final = 0.1
 """Seconds between two looks at the stop event while waiting for replies."""
 
@@ -66,7 +69,8 @@ def persist(
         return 0.0 if place else _PAUSE.delay(rounds - 1, random.random())  # noqa: S311  # spreads load, no secret
 
     def sleep(seconds: float) -> None:
-        clock.wait(stop, min(seconds, max(0.0, end - clock.now())))
+        left = max(0.0, end - clock.now())
+        clock.wait(stop, seconds if seconds < left - _SHORTEST else left)
 
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(Unavailable),

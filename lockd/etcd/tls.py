@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _ALERT_WAIT: Final = 0.5
 """Seconds in which a member that refuses our certificate says so after the handshake, as TLS 1.3 has it."""
 
+_HTTP2_PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
+
 
 def credentials(connection: Connection) -> grpc.ChannelCredentials:
     """gRPC's credentials out of the connection's files, which are checked with the standard library first.
@@ -78,12 +80,20 @@ def _secure_problem(connection: Connection, endpoint: str, plain: socket.socket)
         if "alert" in reason:
             ours = f"our cert {connection.cert}" if connection.cert else "a client without a certificate: give --cert"
             return f"{endpoint} refuses {ours} ({reason})"
-        if "wrong version" in reason or "record layer" in reason:
-            return f"{endpoint} speaks no TLS: drop https:// and the certificate flags"
-        return None
     except OSError:  # silence or a reset: nothing that TLS has said
-        return None
-    return None
+        pass
+    return f"{endpoint} speaks no TLS: drop https:// and the certificate flags" if _speaks_plainly(endpoint) else None
+
+
+def _speaks_plainly(endpoint: str) -> bool:
+    """Does it answer HTTP/2 without TLS?"""
+    host, _, port = endpoint.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), _ALERT_WAIT) as plain:
+            plain.sendall(_HTTP2_PREFACE)
+            return plain.recv(9)[3:4] == b"\x04"  # the type of a SETTINGS frame
+    except OSError:
+        return False
 
 
 def _plain_problem(endpoint: str, plain: socket.socket) -> str | None:

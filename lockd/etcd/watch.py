@@ -49,7 +49,7 @@ class Watch:
         self._stream: Stream | None = None
         self._group: Group | None = None
         self._thread: threading.Thread | None = None
-        self._told = False
+        self._told: type[StoreError] | None = None
 
     def start(self, group: Group | None = None) -> None:
         """Run in a thread of `group`, or of a group of its own."""
@@ -136,7 +136,7 @@ class Watch:
                 if isinstance(outcome, Refused):
                     raise stream.refusal(outcome.reason)
                 self._deliver(outcome)
-            self._told = False
+            self._told = None
 
     def _deliver(self, item: WatchItem) -> None:
         if not self._stopping():
@@ -144,8 +144,10 @@ class Watch:
 
     def _broken(self, stream: Stream, error: StoreError) -> None:
         stream.blame()
-        if not self._told:
-            self._told = True
+        if isinstance(error, Unauthenticated):  # the next stream has a fresh token
+            return
+        if type(error) is not self._told:
+            self._told = type(error)
             self._deliver(WatchInterrupted(error))
         if isinstance(error, HistoryLost):
             raise error

@@ -16,16 +16,14 @@ READER = {"user": "reader", "password": "reader's own"}
 READWRITE = 2
 
 
-def call(gateway: Gateway, name: str, **fields: Any) -> Any:
+def call(gateway: Gateway, action: str, /, **fields: Any) -> Any:
     """Call a method of etcd's Auth service, such as `UserAdd`."""
     method = Method(
-        f"Auth/{name}",
-        wire.message(f"etcdserverpb.Auth{name.removeprefix('Auth')}Request"),
-        wire.message(f"etcdserverpb.Auth{name.removeprefix('Auth')}Response"),
+        f"Auth/{action}",
+        wire.message(f"etcdserverpb.Auth{action.removeprefix('Auth')}Request"),
+        wire.message(f"etcdserverpb.Auth{action.removeprefix('Auth')}Response"),
     )
-    request = Request(
-        method=method, message=method.request(**fields), write=True, linearizable=False, timeout=5.0
-    )
+    request = Request(method=method, message=method.request(**fields), write=True, linearizable=False, timeout=5.0)
     return gateway.caller.call(request)
 
 

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from lockd.etcd.embedded import Embedded
 
 
+QUICK = ("--heartbeat-interval=20", "--election-timeout=200")
+"""Flags of a member that is started again and again."""
+
+
 @cache
 def programs() -> tuple[Etcd, ...]:
     """The etcd on PATH and the one in the wheel, as far as they are there."""

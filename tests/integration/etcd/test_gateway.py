@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections import deque
+from functools import partial
 
 import pytest
 
@@ -19,7 +21,7 @@ from lockd.etcd.retry import settle
 from lockd.etcd.witness import Witness
 from lockd.flags import kubernetes_key
 from lockd.ports import Compare, Delete, DeleteReply, Field, Get, GetReply, Put, PutReply, Txn, TxnReply
-from tests.harness.etcd import opened
+from tests.harness.etcd import QUICK, opened
 from tests.harness.wait import eventually
 
 pytestmark = pytest.mark.etcd
@@ -210,9 +212,9 @@ def test_nospace_refuses_writes_until_it_is_disarmed(gateway, prefix, each_etcd)
 
 def test_an_etcd_that_is_full_says_so():
     with Embedded.start(flags=("--quota-backend-bytes=1000000",)) as small, opened(small.connection) as gateway:
+        fillers = (partial(put, gateway, f"/filler/{n}", bytes(100_000)) for n in range(200))
         with pytest.raises(NoSpace):
-            for n in range(200):
-                put(gateway, f"/filler/{n}", b"x" * 100_000)
+            deque((fill() for fill in fillers), maxlen=0)
         gateway.range("/filler", prefix=True, limit=1, timeout=5.0)
 
 
@@ -253,7 +255,7 @@ def test_row_8_a_deletion_between_a_transaction_and_the_watch_is_seen(gateway, p
 
 
 def test_row_14_etcd_killed_under_a_watch_is_a_typed_item():
-    with Embedded.start() as own, opened(own.connection) as gateway:
+    with Embedded.start(flags=QUICK) as own, opened(own.connection) as gateway:
         items = queue.SimpleQueue()
         gateway.watch([WatchTarget("/k", start_revision=1)], items.put)
         put(gateway, "/k")
@@ -274,7 +276,7 @@ def test_another_cluster_behind_the_same_name_is_another_history(each_etcd):
         both = Gateway(stranger.connection, purpose="test", witness=witness)
         items = queue.SimpleQueue()
         try:
-            with pytest.raises(Exception, match="is cluster .* not .* as before"):
+            with pytest.raises(Exception, match=r"is cluster .* not .* as before"):
                 both.range("/k", timeout=5.0)
             watch = both.watch([WatchTarget("/k")], items.put)
             assert "as before" in str(items.get(timeout=5.0).error)
