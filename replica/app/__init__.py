@@ -1,0 +1,1 @@
+"""From options to a running replica: options, config, completed config, setup, run."""

@@ -1,0 +1,131 @@
+"""Puts a scheduler together: caches, queue, plugins, events, and the handlers between them."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lockd.etcd.retry import settle
+from replica.api.kinds import NODE, POD, PRIORITY_CLASS
+from replica.app.handlers import NodeHandler, PodHandler
+from replica.assume import AssumedPods
+from replica.cache.node_table import NodeTable
+from replica.events.broadcaster import Broadcaster
+from replica.events.leases import EventLeases
+from replica.events.log import EventLog
+from replica.events.recorder import Recorder
+from replica.events.sink import EventSink
+from replica.framework.interface import Handle
+from replica.framework.runtime import Runtime
+from replica.framework.waiting import WaitingPods
+from replica.parts import Parts, Settings
+from replica.plugins.in_tree import default_profile, registry
+from replica.queue.hints import Hints
+from replica.queue.scheduling import SchedulingQueue
+from replica.scheduler import Scheduler
+
+if TYPE_CHECKING:
+    import threading
+
+    from component.clock import Clock
+    from component.lifecycle import Group
+    from lockd.config import ElectionConfig
+    from lockd.etcd.gateway import Gateway
+    from lockd.ports import Txn, TxnReply
+    from replica.api.pods import Pod
+    from replica.app.config import ReplicaConfig
+    from replica.cache.informers import Informers
+
+NEVER_GIVES_UP = 86_400.0
+"""Seconds: a status write is given up when its term is lost, not before."""
+
+LEASE_TIMEOUT = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """A scheduler and what runs beside it."""
+
+    scheduler: Scheduler
+    queue: SchedulingQueue
+    broadcaster: Broadcaster
+    sink: EventSink
+
+
+def settings_of(election: ElectionConfig) -> Settings:
+    """The scheduler's bounds, as they follow from the election's."""
+    return Settings(
+        attempt=election.attempt,
+        patience=election.renew_deadline,
+        barrier=election.work_timeout,
+        reopen=election.renew_deadline,
+        drain=election.drain_timeout,
+    )
+
+
+def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, group: Group, clock: Clock) -> Assembly:
+    """Make a scheduler on these caches, and start the threads of its events.
+
+    Args:
+        gateway: For binds and all else that the scheduler writes.
+
+    Raises:
+        ConfigError: A plugin can't be had, or its arguments can't be used.
+    """
+    draw = random.Random()  # noqa: S311 - breaks ties between nodes
+    waiting = WaitingPods()
+    listers = {kind.kind: informers.informer(kind).lister for kind in (POD, NODE)}
+    handle = Handle(clock=clock, draw=draw, waiting=waiting, listers=listers)
+    runtime = Runtime(default_profile(config.scheduler_name), registry().discover(), handle)
+    profiles = {config.scheduler_name: runtime}
+
+    def priority(pod: Pod) -> int:
+        if pod.spec.priority is not None:
+            return pod.spec.priority
+        found = informers.informer(PRIORITY_CLASS).lister.get(pod.spec.priority_class)
+        return found.value if found is not None else 0
+
+    table = NodeTable()
+    assumed = AssumedPods(table)
+    queue = SchedulingQueue(
+        clock=clock,
+        order=runtime.sort_key,
+        hints=Hints.of(runtime.registrations()),
+        priority=priority,
+        gate=runtime.gated_by,
+    )
+    broadcaster = Broadcaster(clock=clock)
+    leases = EventLeases(lambda ttl: gateway.lease_grant(ttl, timeout=LEASE_TIMEOUT), clock=clock)
+    sink = EventSink(broadcaster.subscribe("sink"), leases, clock=clock)
+    group.spawn("event sink", sink.run, group.stop)
+    group.spawn("event log", EventLog(broadcaster.subscribe("log")).run, group.stop)
+    recorder = Recorder(
+        broadcaster.publish, controller=config.scheduler_name, instance=config.election.identity, clock=clock
+    )
+    attempt = config.election.attempt
+
+    def settled(txn: Txn, stop: threading.Event) -> TxnReply:
+        return settle(gateway, txn, clock=clock, stop=stop, attempt=attempt, within=NEVER_GIVES_UP)
+
+    informers.nodes.add_handler(NodeHandler(table, queue), name="scheduler", barrier=True)
+    informers.pods.add_handler(PodHandler(assumed, queue, profiles), name="scheduler", barrier=True)
+    parts = Parts(
+        lock=config.lock,
+        queue=queue,
+        table=table,
+        assumed=assumed,
+        waiting=waiting,
+        profiles=profiles,
+        wait_for_barrier=informers.barrier.wait,
+        applied=lambda: informers.barrier.applied,
+        reopen_watch=informers.hub.reopen,
+        sender=gateway,
+        settle=settled,
+        recorder=recorder,
+        sink=sink,
+        leases=leases,
+        clock=clock,
+        draw=draw,
+    )
+    return Assembly(Scheduler(parts, settings_of(config.election)), queue, broadcaster, sink)

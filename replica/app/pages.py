@@ -1,0 +1,95 @@
+"""What a replica tells over HTTP beside its health: who leads, with which configuration it runs, how it is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from component.durations import format_duration
+from component.handlers import Response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from component.clock import Clock
+    from component.handlers import Handler, Request
+    from lockd.elector import Elector
+    from replica.app.config import ReplicaConfig
+    from replica.cache.informers import Informers
+
+JSON_TYPE = "application/json"
+
+
+def as_json(document: Any, *, status: int = 200) -> Response:
+    body = json.dumps(document, indent=2, default=str).encode() + b"\n"
+    return Response(status=status, body=body, content_type=JSON_TYPE)
+
+
+def leader_page(elector: Elector, clock: Clock) -> Handler:
+    """200 on the leader, 503 elsewhere, as load balancers ask it; the body says who leads."""
+
+    def page(_: Request) -> Response:
+        leadership = elector.leadership
+        leads = leadership is not None and leadership.holds(clock.now())
+        document = {
+            "identity": elector.config.identity,
+            "leader": elector.leader,
+            "leads": leads,
+            "fencingToken": int(leadership.token) if leadership is not None and leads else None,
+        }
+        return as_json(document, status=200 if leads else 503)
+
+    return page
+
+
+def configz_page(config: ReplicaConfig) -> Handler:
+    """The configuration in force, secrets left out."""
+    election = config.election
+    connection = asdict(config.connection)
+    connection["password"] = "<redacted>" if config.connection.password else None
+    document = {
+        "componentconfig": {
+            "leaderElection": {
+                "leaderElect": True,
+                "leaseDuration": format_duration(election.lease_duration),
+                "renewDeadline": format_duration(election.renew_deadline),
+                "retryPeriod": format_duration(election.retry_period),
+                "exitBound": format_duration(election.exit_seconds),
+                "workTimeout": format_duration(election.work_timeout),
+                "drainTimeout": format_duration(election.drain_timeout),
+                "resourceLock": "leases",
+                "resourceName": election.name,
+                "resourceNamespace": election.namespace,
+            },
+            "schedulerName": config.scheduler_name,
+            "prefix": config.prefix,
+            "etcd": connection,
+            "bindAddress": config.bind_address,
+            "securePort": config.secure_port,
+        }
+    }
+    return lambda _: as_json(document)
+
+
+def statusz_page(
+    config: ReplicaConfig, elector: Elector, informers: Informers, pending: Callable[[], dict[str, int]], clock: Clock
+) -> Handler:
+    """How it is, for people and scripts."""
+    started = clock.now()
+
+    def page(_: Request) -> Response:
+        election = elector.election
+        return as_json(
+            {
+                "identity": config.election.identity,
+                "lock": f"{config.election.namespace}/{config.election.name}",
+                "leader": elector.leader,
+                "role": "leader" if election.gate > clock.now() else "standby",
+                "uptimeSeconds": round(clock.now() - started, 3),
+                "caches": {"appliedRevision": informers.barrier.applied, "problem": informers.problem()},
+                "pendingPods": pending(),
+            }
+        )
+
+    return page

@@ -1,0 +1,281 @@
+"""A replica: set up, then run until it is asked to stop or its lease is lost."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from component import logs, tracing
+from component.clock import SystemClock
+from component.endpoints import Endpoints
+from component.health import Check
+from component.lifecycle import Group
+from component.listening import Tls
+from lockd.candidate import Candidate, Registration
+from lockd.elector import Callbacks, Elector
+from lockd.errors import PermissionDenied, StoreError
+from lockd.etcd.gateway import Gateway
+from lockd.etcd.witness import Witness
+from lockd.flags import refuse_kubernetes
+from lockd.record import display_time
+from lockd.signals import StopReason
+from lockd.store import EtcdRecordStore
+from lockd.telemetry import ElectionTelemetry
+from replica.app.assembly import assemble
+from replica.app.pages import configz_page, leader_page, statusz_page
+from replica.cache.informers import Informers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from component.clock import Clock
+    from component.exit import Watchdog
+    from component.metrics import Metrics
+    from lockd.election import Election
+    from lockd.signals import Stop
+    from replica.app.config import ReplicaConfig
+
+SERVICE = "lockd-replica"
+
+ETCD_PAUSE = 1.0
+"""Seconds between two attempts to reach etcd at the start."""
+
+_log = logs.get("replica")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a replica ended.
+
+    Attributes:
+        code: The process's exit code.
+        since: The moment that the exit bound counts from.
+    """
+
+    code: int
+    since: float
+
+
+class Replica:
+    """Everything in one process. Make it with `setup`; tests run it in their own process on port 0."""
+
+    def __init__(self, config: ReplicaConfig, metrics: Metrics, *, watchdog: Watchdog | None, clock: Clock) -> None:
+        self.config = config
+        self.clock = clock
+        self.port = 0
+        self._watchdog = watchdog
+        self._stop = threading.Event()
+        self._group = Group("replica", on_failure=self._failed, clock=clock)
+        self._standing = threading.Event()
+        witness = Witness()
+        connection = config.connection
+        self._election_gateway = Gateway(connection, purpose="election", witness=witness, clock=clock)
+        self._work_gateway = Gateway(connection, purpose="work", witness=witness, clock=clock)
+        self._watch_gateway = Gateway(connection, purpose="caches", witness=witness, clock=clock)
+        self._informers = Informers(self._watch_gateway, config.prefix, group=self._group, clock=clock)
+        self._assembly = assemble(config, self._informers, self._work_gateway, self._group, clock)
+        telemetry = ElectionTelemetry(config.election.identity, config.lock, clock)
+
+        def step(before: Election, after: Election, now: float) -> None:
+            self._guard_the_end(before, after)
+            telemetry.step(before, after, now)
+
+        self.elector = Elector(
+            config.election,
+            config.lock,
+            EtcdRecordStore(self._election_gateway, config.lock, clock=clock),
+            clock=clock,
+            traceparent=tracing.new_traceparent(),
+            callbacks=Callbacks(
+                on_started_leading=self._assembly.scheduler.run,
+                on_new_leader=telemetry.new_leader,
+                on_gate=self._gate_moved,
+                on_step=step,
+                on_work_error=lambda error: _log.exception("work failed", error),
+                on_degraded=telemetry.degraded,
+                riders=self._assembly.scheduler.farewell,
+            ),
+        )
+        self._endpoints = Endpoints(
+            config.bind_address,
+            config.secure_port,
+            group=self._group,
+            checks=(
+                Check("leaderElection", self.elector.check, ("healthz", "readyz")),
+                Check("sched-handler-sync", self._informers.problem, ("readyz",)),
+                Check("shutdown", lambda: "stopping" if self._stop.is_set() else None, ("readyz",)),
+            ),
+            metrics=metrics.render,
+            routes={
+                "/leader": leader_page(self.elector, clock),
+                "/configz": configz_page(config),
+                "/statusz": statusz_page(config, self.elector, self._informers, self._assembly.queue.pending, clock),
+            },
+            tls=Tls(*config.certificate) if config.certificate else None,
+            clock=clock,
+        )
+        self._registration: Registration | None = None
+        self._outcome: Outcome | None = None
+
+    # --- for the main program
+
+    def request_stop(self) -> None:
+        """Ask for the end: what is in flight is finished, the lease released, the exit code 0."""
+        self._stop.set()
+        self.elector.request_stop()
+
+    def listen(self) -> int:
+        """Serve HTTP; the port.
+
+        Raises:
+            CannotListen: As when the port is in use.
+            ValueError: The certificate or key can't be used.
+        """
+        self.port = self._endpoints.start()
+        return self.port
+
+    def run(self) -> Outcome:
+        """Wait for etcd, fill the caches, stand by, lead, end.
+
+        Raises:
+            Usage: The prefix holds Kubernetes' data.
+            PermissionDenied: A wrong certificate, user or password.
+        """
+        if not self._reach_etcd():
+            return Outcome(0, self.clock.now())
+        self._informers.start()
+        if not self._wait_for_caches():
+            return self._ended_early()
+        candidate = Candidate(
+            identity=self.config.election.identity,
+            hostname=socket.gethostname(),
+            pid=os.getpid(),
+            since=display_time(self.clock.wall()),
+            http=f"{self.config.bind_address}:{self.port}" if self.port else "",
+            version=version("lockd"),
+        )
+        self._registration = Registration(
+            self._election_gateway,
+            self.config.lock,
+            candidate,
+            lease_duration=self.config.election.lease_duration,
+            clock=self.clock,
+        )
+        self._group.spawn("candidate", self._registration.run, self._group.stop)
+        self._standing.set()
+        _log.info("standing by", identity=candidate.identity, http=candidate.http)
+        stop = self.elector.run()
+        return self._ended(stop)
+
+    def leave_steps(self) -> tuple[tuple[str, Callable[[float], object]], ...]:
+        """What is left to do after `run`, each bounded by the seconds it is given."""
+        return (
+            ("candidate", self._revoke),
+            ("threads", self._close),
+        )
+
+    # --- the beginning
+
+    def _reach_etcd(self) -> bool:
+        """Make sure, before anything is written, that the prefix isn't Kubernetes'. False when asked to stop."""
+        told = False
+        while not self._stop.is_set():
+            try:
+                refuse_kubernetes(
+                    self._election_gateway, self.config.prefix, timeout=self.config.connection.command_timeout
+                )
+            except PermissionDenied:
+                raise
+            except StoreError as error:
+                if not told:
+                    _log.warning("etcd does not answer: waiting for it", error=str(error))
+                told = True
+                self.clock.wait(self._stop, ETCD_PAUSE)
+            else:
+                return True
+        return False
+
+    def _wait_for_caches(self) -> bool:
+        while not self._stop.is_set() and not self._group.stop.is_set():
+            if self._informers.wait_for_sync(self._stop, timeout=1.0):
+                _log.info("caches have synced", revision=self._informers.barrier.applied)
+                return True
+        return False
+
+    # --- while it lasts
+
+    def _gate_moved(self, gate: float) -> None:
+        """Whatever hangs, this process ends by the gate and the exit bound: counted from the anchor, not from now."""
+        if self._watchdog is not None:
+            self._watchdog.arm(gate + self.config.election.exit_seconds)
+
+    def _guard_the_end(self, before: Election, after: Election) -> None:
+        if self._watchdog is not None and after.ending is not None and before.ending is None:
+            self._watchdog.arm_by(after.ending.since + self.config.election.exit_seconds)
+
+    def _failed(self, error: BaseException) -> None:
+        """A thread of the replica ended: it can't go on without it."""
+        _log.error("a part of the replica failed", error=str(error), kind=type(error).__name__)
+        self.elector.lose_history()
+
+    # --- the end
+
+    def _ended(self, stop: Stop) -> Outcome:
+        election = self.elector.election
+        since = election.ending.since if election.ending is not None else self.clock.now()
+        self._stop.set()
+        failed = self._group.failure is not None
+        if stop.asked and not failed:
+            _log.info("requested to terminate, exiting", released=stop.released)
+            return Outcome(0, since)
+        if stop.reason is StopReason.HISTORY_LOST and failed:
+            _log.error("replica failed, exiting", error=str(self._group.failure))
+        elif stop.led:
+            _log.error("leaderelection lost, exiting", reason=stop.reason.value, released=stop.released)
+        else:
+            _log.error("exiting", reason=stop.reason.value)
+        return Outcome(stop.exit_code or int(failed), since)
+
+    def _ended_early(self) -> Outcome:
+        failure = self._group.failure
+        if isinstance(failure, PermissionDenied):
+            raise failure
+        return Outcome(0 if failure is None else 1, self.clock.now())
+
+    def _revoke(self, seconds: float) -> None:
+        if self._registration is not None and self._outcome_is_orderly():
+            self._registration.revoke(timeout=seconds)
+
+    def _outcome_is_orderly(self) -> bool:
+        stopped = self.elector.election.stopped
+        return stopped is not None and stopped.asked
+
+    def _close(self, seconds: float) -> None:
+        self._endpoints.close()
+        self._assembly.broadcaster.close()
+        self._assembly.queue.close()
+        self._group.request_stop()
+        self._informers.close()
+        left = self._group.join(seconds / 2)
+        if left:
+            _log.warning("threads did not end", threads=",".join(left))
+        for gateway in (self._election_gateway, self._work_gateway, self._watch_gateway):
+            gateway.close()
+
+
+def setup(
+    config: ReplicaConfig, metrics: Metrics, *, watchdog: Watchdog | None = None, clock: Clock | None = None
+) -> Replica:
+    """Make a replica; nothing runs and nothing is written yet.
+
+    Args:
+        watchdog: The process's, for a replica that is the process; none for one in a test.
+
+    Raises:
+        ConfigError: A file of the connection can't be used, or a plugin can't be had.
+    """
+    return Replica(config, metrics, watchdog=watchdog, clock=clock or SystemClock())
