@@ -24,7 +24,7 @@ AT_ONCE = 1e-3
 RESERVE = 0.1
 """The part of a bound kept for the last lines of stdout and stderr, and once more for ending before the watchdog."""
 
-LARGEST_RESERVE = 0.1
+LARGEST_RESERVE = 0.25
 """Seconds that each of the two takes at most."""
 
 _log = logs.get(__name__)

@@ -12,6 +12,7 @@ import ctypes, os, sys, threading
 from component.clock import SystemClock
 from component.exit import Watchdog, leave
 clock = SystemClock()
+HANG = 2.5  # leaves a busy machine a quarter of a second between giving up and the watchdog
 def hold_the_interpreter():
     ctypes.PyDLL(None).sleep(100)
 """
@@ -113,7 +114,7 @@ class TestLeave:
     def test_a_step_that_hangs_is_abandoned_and_output_is_flushed(self):
         ended = run("""
             print("kept", end="")
-            leave(0, steps=[("hang", lambda left: threading.Event().wait())], bound=0.5, clock=clock)
+            leave(0, steps=[("hang", lambda left: threading.Event().wait())], bound=HANG, clock=clock)
         """)
         assert (ended.returncode, ended.stdout) == (0, "kept")
         assert "step of the exit hung and was abandoned" in ended.stderr
@@ -138,7 +139,7 @@ class TestLeave:
     def test_no_time_is_left_after_a_step_that_took_all(self):
         ended = run("""
             steps = [("hang", lambda left: threading.Event().wait()), ("late", lambda left: print("late"))]
-            leave(0, steps=steps, bound=0.3, clock=clock)
+            leave(0, steps=steps, bound=HANG, clock=clock)
         """)
         assert (ended.returncode, ended.stdout) == (0, "")
         assert "no time left for a step of the exit" in ended.stderr
@@ -173,7 +174,7 @@ class TestLeave:
         code = BEGIN + textwrap.dedent("""
             sys.stdout = open(1, "w", buffering=10**6)
             sys.stdout.write("x" * 200_000)
-            leave(0, steps=[], bound=0.5, clock=clock)
+            leave(0, steps=[], bound=HANG, clock=clock)
         """)
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
             assert process.wait(LONG) == 0
