@@ -22,6 +22,7 @@ from replica.queue.hints import (
     Hints,
 )
 from replica.queue.inflight import Happening, InFlight
+from replica.queue.nominator import Nominator
 from replica.queue.pod import QueuedPod, by_priority
 from replica.queue.pools import UNSCHEDULABLE, Pools
 
@@ -65,6 +66,7 @@ class SchedulingQueue:
         priority: A pod's priority, by its manifest or its priority class.
         gate: The plugin that keeps a pod out of the active queue, or "" (PreEnqueue).
         change: What an update of a waiting pod changed; None when it changed nothing that scheduling reads.
+        nominator: Told of what the pods' status promises; to be asked and told of promises made here.
     """
 
     def __init__(
@@ -76,11 +78,13 @@ class SchedulingQueue:
         priority: Callable[[Pod], int] = stated_priority,
         gate: Callable[[Pod], str] = never_gated,
         change: Callable[[Pod, Pod], ClusterEvent | None] = pod_change,
+        nominator: Nominator | None = None,
         initial_backoff: float = INITIAL_BACKOFF,
         maximum_backoff: float = MAXIMUM_BACKOFF,
         unschedulable_seconds: float = UNSCHEDULABLE_SECONDS,
     ) -> None:
         self._clock = clock
+        self.nominator = Nominator() if nominator is None else nominator
         self._hints = hints or Hints()
         self._priority = priority
         self._change = change
@@ -114,6 +118,7 @@ class SchedulingQueue:
         with self._changed:
             self._pools.remove(key)
             self._flights.delete(key)
+            self.nominator.forget(key)
 
     def move_all(
         self, event: ClusterEvent, *, old: Any = None, new: Any = None, check: Callable[[Pod], bool] | None = None
@@ -254,6 +259,7 @@ class SchedulingQueue:
 
     def _see(self, old: Pod | None, new: Pod) -> None:
         if (flying := self._flights.update(new)) is not None:
+            self.nominator.see(old or flying, new)
             change = self._change(old or flying, new)
             if change is not None:
                 self._flights.record(Happening(change, old, new))
@@ -263,6 +269,7 @@ class SchedulingQueue:
             self._pools.remove(new.path)
             self._enter(new)
             return
+        self.nominator.see(old or queued.pod, new)
         change = self._change(old or queued.pod, new)
         fresh = replace(queued, pod=new, priority=self._priority(new))
         freed = queued.gated_by or (
@@ -277,6 +284,8 @@ class SchedulingQueue:
         self._place_one(fresh, POD_UPDATE, self._clock.now())
 
     def _enter(self, pod: Pod) -> None:
+        if pod.nominated or len(self.nominator):
+            self.nominator.see(None, pod)
         now = self._clock.now()
         self._place_one(QueuedPod(pod, now, now, self._priority(pod)), POD_ADD, now)
 
