@@ -14,11 +14,13 @@ import yaml
 from click.testing import CliRunner
 
 from lockd.candidate import Candidate
+from lockd.etcd.embedded import Embedded
 from lockd.ports import LockName, Put, Txn
 from lockd.record import LeaderRecord, TermValue
 from replica.api.codec import bound, decode_pod, encode
 from replica.api.events import Event, Reference
 from replica.ctl.main import main
+from tests.harness import certs
 
 pytestmark = pytest.mark.etcd
 
@@ -243,6 +245,23 @@ def test_somebody_listens_who_says_nothing():
     assert found.exit_code == 3
     assert endpoint in found.stderr
     assert len(found.stderr.splitlines()) == 1
+
+
+def test_a_wrong_certificate():
+    """An error at once, not at the end of the timeout."""
+    served = ("--cert-file", certs.path("server.pem"), "--key-file", certs.path("server.key"))
+    with Embedded.start(
+        scheme="https", flags=[str(word) for word in served], client={"cacert": certs.path("ca.pem")}
+    ) as etcd:
+        words = ["get", "pods", "--endpoints", ",".join(etcd.connection.endpoints)]
+        good = CliRunner().invoke(main, [*words, "--cacert", str(certs.path("ca.pem"))])
+        assert (good.exit_code, good.stderr) == (0, "No resources found in default namespace.\n")
+        bad = CliRunner().invoke(
+            main, [*words, "--cacert", str(certs.path("stranger.pem")), "--command-timeout", "60s"]
+        )
+    assert bad.exit_code == 1
+    assert "certificate" in bad.stderr
+    assert len(bad.stderr.splitlines()) == 1
 
 
 def test_as_a_process(etcd, prefix, tmp_path):
