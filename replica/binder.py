@@ -176,11 +176,15 @@ class Binder:
         """
         try:
             while not self._over():
-                self._send_pending()
-                self._resend()
-                self._take_in(self._wait())
+                self.step(self._wait)
         finally:
             self._leave()
+
+    def step(self, wait: Callable[[], float] = lambda: 0.0) -> None:
+        """Take in what has come, waiting up to `wait()` seconds for the first of it, then send what may be sent."""
+        self._take_in(wait())
+        self._send_pending()
+        self._resend()
 
     def _over(self) -> bool:
         if self._term.lost.is_set():

@@ -90,24 +90,36 @@ class StatusWriter:
     def run(self, stop: threading.Event) -> None:
         """Write what is asked for until stopped or the term is over."""
         while not stop.is_set():
-            wishes = self._take()
-            if not wishes:
-                continue
             try:
-                self._write([self._object_write(wish) for wish in wishes])
+                self.flush(LONGEST_WAIT / 4)
             except Fenced:
                 return
-            except StoreError as error:
-                # The pods will fail again, and then it is said again.
-                _log.warning("pod statuses not written", pods=len(wishes), error=error)
-            finally:
-                self._unsettled = frozenset()
 
-    def _take(self) -> list[_Wish]:
-        """The wishes of one transaction, marked as on their way; waits a little for the first."""
+    def flush(self, wait: float) -> int:
+        """Write what one transaction holds, waiting up to `wait` seconds for something to write.
+
+        Returns:
+            How many statuses were to be written.
+
+        Raises:
+            Fenced: The term is over.
+        """
+        wishes = self._take(wait)
+        try:
+            if wishes:
+                self._write([self._object_write(wish) for wish in wishes])
+        except StoreError as error:
+            # The pods will fail again, and then it is said again.
+            _log.warning("pod statuses not written", pods=len(wishes), error=error)
+        finally:
+            self._unsettled = frozenset()
+        return len(wishes)
+
+    def _take(self, wait: float) -> list[_Wish]:
+        """The wishes of one transaction, marked as on their way."""
         with self._changed:
-            if not self._wishes:
-                self._changed.wait(LONGEST_WAIT / 4)
+            if not self._wishes and wait > 0:
+                self._changed.wait(wait)
             taken: list[_Wish] = []
             size = 0
             for uid, wish in list(self._wishes.items()):
