@@ -95,6 +95,11 @@ class StatusWriter:
             except Fenced:
                 return
 
+    def wake(self) -> None:
+        """Have `run` look at its stop event now."""
+        with self._changed:
+            self._changed.notify_all()
+
     def flush(self, wait: float) -> int:
         """Write what one transaction holds, waiting up to `wait` seconds for something to write.
 

@@ -38,7 +38,7 @@ HOLD_BACK: Final = 0.003
 MOST_BINDING: Final = 2000
 """Pods with the binder at once: beyond that, places would be given to pods that can't be bound yet."""
 
-IDLE_POLL: Final = 0.1
+IDLE_POLL: Final = 0.05
 """Seconds between two looks at whether the term goes on, while there is nothing to do."""
 
 JOIN: Final = 1.0
@@ -60,7 +60,7 @@ class TermWork:
         self._room = threading.Event()
         self._binds_settled = threading.Event()
         self._binds_settled.set()
-        self._slow: queue.SimpleQueue[Cycle] = queue.SimpleQueue()
+        self._slow: queue.SimpleQueue[Cycle | None] = queue.SimpleQueue()
         # Two writers, so that a pod's status doesn't wait for events.
         self._write_events = TermWriter(leadership, parts.settle, clock=parts.clock).write
         self._statuses = StatusWriter(
@@ -212,10 +212,9 @@ class TermWork:
     def _bind_slowly(self) -> None:
         """A thread for binding cycles that may block."""
         while not self._group.stop.is_set():
-            try:
-                cycle = self._slow.get(timeout=LONGEST_WAIT / 4)
-            except queue.Empty:
-                continue
+            cycle = self._slow.get()
+            if cycle is None:
+                return
             binding = self._cycles.prepare(cycle)
             self._bind([None if binding is None else (binding,)])
 
@@ -243,7 +242,18 @@ class TermWork:
         self._clock.wait(self._binds_settled, drain + JOIN)
         parts.sink.follow()
         self._group.request_stop()
+        self._statuses.wake()
+        for _ in range(self._settings.binding_threads):
+            self._slow.put(None)
         if late := self._group.join(JOIN):
             _log.warning("threads of the term have not ended", threads=", ".join(late))
-        while not self._slow.empty():
-            self._outcomes.abandon(self._slow.get())
+        self._abandon_slow()
+
+    def _abandon_slow(self) -> None:
+        """Give up the places of pods that were still to be prepared on another thread."""
+        try:
+            while True:
+                if (cycle := self._slow.get_nowait()) is not None:
+                    self._outcomes.abandon(cycle)
+        except queue.Empty:
+            return

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     )
     from replica.framework.profile import Profile
     from replica.framework.registry import Registry
-    from replica.queue.hints import Registration
+    from replica.queue.hints import ClusterEvent, Registration
     from replica.queue.pod import QueuedPod
 
 P = TypeVar("P", bound="Plugin")
@@ -80,10 +80,11 @@ class Runtime:
             problems.append(f"exactly one queueSort plugin must be enabled, not {len(sorts)}")
         if not self._binds:
             problems.append("at least one bind plugin must be enabled")
+        pre_filters = at(Point.PRE_FILTER)
         filters = at(Point.FILTER)
         scores = at(Point.SCORE)
         self._evaluator = Evaluator(
-            pre_filters=at(Point.PRE_FILTER),
+            pre_filters=pre_filters,
             filters=filters,
             pre_scores=at(Point.PRE_SCORE),
             scores=[Weighted(plugin, weights[plugin.name]) for plugin in scores],
@@ -93,6 +94,17 @@ class Runtime:
         if problems:
             raise ConfigError(tuple(f"profile {profile.scheduler_name!r}: {text}" for text in problems))
         self.queue_sort = sorts[0]
+        self._refusers = {
+            plugin.name
+            for plugin in (
+                *filters,
+                *pre_filters,
+                *self._pre_enqueues,
+                *self._reserves,
+                *self._permits,
+                *self._pre_binds,
+            )
+        }
         self._signing = _signers((*filters, *scores, *self._reserves, *self._permits))
 
     # --- the queue's questions
@@ -120,6 +132,14 @@ class Runtime:
             if isinstance(plugin, EnqueueExtensions)
             for registration in plugin.events_to_register()
         )
+
+    def wants(self, event: ClusterEvent) -> bool:
+        """May any plugin ask for `event`? One that can refuse pods and registers nothing asks for all."""
+        registrations = self.registrations()
+        named = {registration.plugin for registration in registrations}
+        if any(name not in named for name in self._refusers):
+            return True
+        return any(registration.event.covers(event) for registration in registrations)
 
     def signature(self, pod: Pod) -> Hashable | None:
         """Equal for pods that every plugin treats alike on every node; None for a pod that is evaluated by itself."""

@@ -39,6 +39,24 @@ def pod(
         node: Bound to it already.
         spec: Further fields of `spec`, such as `tolerations` or `schedulingGates`.
     """
+    value = pod_value(
+        name, namespace=namespace, requests=requests, node=node, uid=uid, deleting=deleting, phase=phase, **spec
+    )
+    return codec.decode_pod(KeyValue(object_key(PREFIX, POD, name, namespace), value, mod_revision, mod_revision))
+
+
+def pod_value(
+    name: str,
+    *,
+    namespace: str = "default",
+    requests: Mapping[str, str | int] | None = None,
+    node: str = "",
+    uid: str | None = None,
+    deleting: bool = False,
+    phase: str = "",
+    **spec: Any,
+) -> bytes:
+    """The same as it is stored."""
     metadata = {"name": name, "namespace": namespace, "uid": f"uid-{next(_uids)}" if uid is None else uid}
     if deleting:
         metadata["deletionTimestamp"] = "2030-01-01T00:00:00Z"
@@ -48,8 +66,7 @@ def pod(
         "spec": {"containers": [container], **spec},
         "status": {"phase": phase} if phase else {},
     }
-    value = codec.encode(json.dumps(document).encode(), node=node)
-    return codec.decode_pod(KeyValue(object_key(PREFIX, POD, name, namespace), value, mod_revision, mod_revision))
+    return codec.encode(json.dumps(document).encode(), node=node)
 
 
 def node(
@@ -62,13 +79,25 @@ def node(
     mod_revision: int = 1,
 ) -> Node:
     """A node; without `allocatable` one of 4 cores, 8Gi and 110 pods."""
+    value = node_value(name, allocatable=allocatable, labels=labels, taints=taints, unschedulable=unschedulable)
+    found = codec.decode(NODE, KeyValue(object_key(PREFIX, NODE, name), value, mod_revision, mod_revision))
+    assert isinstance(found, Node)
+    return found
+
+
+def node_value(
+    name: str,
+    *,
+    allocatable: Mapping[str, str | int] | None = None,
+    labels: Mapping[str, str] | None = None,
+    taints: tuple[Mapping[str, str], ...] = (),
+    unschedulable: bool = False,
+) -> bytes:
+    """The same as it is stored."""
     amounts = {"cpu": "4", "memory": "8Gi", "pods": 110} if allocatable is None else dict(allocatable)
     document = {
         "metadata": {"name": name, "uid": f"uid-{next(_uids)}", "labels": dict(labels or {})},
         "spec": {"taints": list(taints), "unschedulable": unschedulable},
         "status": {"allocatable": amounts},
     }
-    value = codec.encode(json.dumps(document).encode())
-    found = codec.decode(NODE, KeyValue(object_key(PREFIX, NODE, name), value, mod_revision, mod_revision))
-    assert isinstance(found, Node)
-    return found
+    return codec.encode(json.dumps(document).encode())

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections import Counter
 
 import pytest
@@ -15,6 +16,7 @@ from tests.harness.clock import ManualClock
 from tests.harness.fake_etcd import FakeEtcd
 from tests.harness.flaky import FlakySender
 from tests.harness.objects import pod
+from tests.harness.wait import eventually
 
 ATTEMPT = 1.25
 
@@ -339,11 +341,11 @@ def test_a_drain_waits_for_what_is_in_flight_and_no_more():
     for binding in at.bindings(2):
         at.submit(binding)
     at.binder.drain(at.clock.now() + 5.0)
-    at.binder.step()
-    assert at.fates == {"p1": Fate.NOT_SENT}
+    running = threading.Thread(target=at.binder.run, daemon=True)
+    running.start()
+    eventually(lambda: at.fates == {"p1": Fate.NOT_SENT}, within=5)
     at.sender.commit(at.sender.sent[0])
-    at.binder.step()
-    at.binder.run()
+    running.join(5)
     assert at.fates == {"p1": Fate.NOT_SENT, "p0": Fate.BOUND}
     at.binder.submit([(each,) for each in at.bindings()])
     assert at.fates["p2"] is Fate.NOT_SENT
@@ -363,6 +365,8 @@ def test_a_drain_ends_at_its_deadline(at):
 def test_another_etcd_ends_the_work(at):
     at.sender.plan.append(HistoryLost("restored"))
     at.binder.submit([(each,) for each in at.bindings()])
+    at.binder.step()
+    at.binder.drain(at.clock.now() + 5.0)
     with pytest.raises(HistoryLost):
         at.binder.run()
     assert at.fates == {"p0": Fate.UNSETTLED}

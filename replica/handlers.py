@@ -1,0 +1,117 @@
+"""What the informers tell the scheduler: pods with a node take room, pods without wait, nodes come and go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from replica.queue.changes import node_change, pod_change
+from replica.queue.hints import (
+    ASSIGNED_POD_ADD,
+    ASSIGNED_POD_DELETE,
+    NODE_ADD,
+    Action,
+    ClusterEvent,
+    Resource,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from replica.api.nodes import Node
+    from replica.api.pods import Pod
+    from replica.assume import AssumedPods
+    from replica.cache.node_table import NodeTable
+    from replica.framework.runtime import Runtime
+    from replica.queue.scheduling import SchedulingQueue
+
+NODE_DELETE = ClusterEvent(Resource.NODE, Action.DELETE, "NodeDelete")
+
+
+class Movers:
+    """Moves pods that an event may help, unless no plugin would ever ask for such an event.
+
+    A burst of binds is a burst of events, each of which would look through all unschedulable pods.
+    """
+
+    def __init__(self, queue: SchedulingQueue, profiles: Mapping[str, Runtime]) -> None:
+        self._queue = queue
+        self._profiles = tuple(profiles.values())
+        self._wanted: dict[ClusterEvent, bool] = {}
+
+    def move(self, event: ClusterEvent | None, *, old: Pod | Node | None = None, new: Pod | Node | None = None) -> None:
+        if event is None:
+            return
+        wanted = self._wanted.get(event)
+        if wanted is None:
+            wanted = self._wanted[event] = any(runtime.wants(event) for runtime in self._profiles)
+        if wanted:
+            self._queue.move_all(event, old=old, new=new)
+
+
+class PodHandler:
+    """A handler of the pods' informer. The barrier must wait for it: the books of who takes room are kept here."""
+
+    def __init__(
+        self, queue: SchedulingQueue, assumed: AssumedPods, profiles: Mapping[str, Runtime], movers: Movers
+    ) -> None:
+        self._queue = queue
+        self._assumed = assumed
+        self._profiles = profiles
+        self._movers = movers
+
+    def on_add(self, obj: Pod, *, initial: bool) -> None:  # noqa: ARG002  # the first list is no different
+        if obj.node:
+            self._placed(obj)
+        elif self._mine(obj):
+            self._queue.add(obj)
+
+    def on_update(self, old: Pod, new: Pod) -> None:
+        if old.uid != new.uid or (old.node and not new.node):
+            self.on_delete(old, stale=False)
+            self.on_add(new, initial=False)
+        elif not new.node:
+            if self._mine(new):
+                self._queue.update(old, new)
+        elif not old.node:
+            self._placed(new)
+        else:
+            self._assumed.observe(new)
+            self._movers.move(pod_change(old, new, Resource.ASSIGNED_POD), old=old, new=new)
+
+    def on_delete(self, obj: Pod, *, stale: bool) -> None:  # noqa: ARG002  # gone is gone
+        # Whatever it looked like last, it may be waiting, assumed, or bound.
+        self._queue.delete(obj.path)
+        self._assumed.remove(obj.uid)
+        if obj.node:
+            self._movers.move(ASSIGNED_POD_DELETE, old=obj)
+
+    def _placed(self, pod: Pod) -> None:
+        # First out of the queue, then on its node: nobody finds it in neither and tries it again.
+        self._queue.delete(pod.path)
+        self._assumed.observe(pod)
+        self._movers.move(ASSIGNED_POD_ADD, new=pod)
+
+    def _mine(self, pod: Pod) -> bool:
+        return pod.spec.scheduler in self._profiles
+
+
+class NodeHandler:
+    """A handler of the nodes' informer. The barrier must wait for it."""
+
+    def __init__(self, table: NodeTable, movers: Movers) -> None:
+        self._table = table
+        self._movers = movers
+
+    def on_add(self, obj: Node, *, initial: bool) -> None:  # noqa: ARG002  # the first list is no different
+        self._table.set_node(obj)
+        self._movers.move(NODE_ADD, new=obj)
+
+    def on_update(self, old: Node, new: Node) -> None:
+        event = node_change(old, new)
+        if event is not None or old.uid != new.uid:
+            self._table.set_node(new)
+        self._movers.move(event, old=old, new=new)
+
+    def on_delete(self, obj: Node, *, stale: bool) -> None:  # noqa: ARG002  # gone is gone
+        self._table.remove_node(obj.name)
+        self._movers.move(NODE_DELETE, old=obj)
