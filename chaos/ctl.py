@@ -147,11 +147,12 @@ def _detach(plan: Plan) -> None:
             def healthy(health: Health) -> None:
                 told(f"start {plan.members} etcd members and {plan.replicas} replicas", health.parts, health.of)
 
-            launch.await_health(plan, supervisor, _stop_by_signal(), progress=healthy)
+            state = launch.await_health(plan, supervisor, _stop_by_signal(), progress=healthy)
     except BaseException:
         supervisor.end(clock=SystemClock())
         raise
-    note(f"take it down with: chaosctl down --dir {plan.folder}")
+    note(f"use it: export ETCDCTL_ENDPOINTS={','.join(state.endpoints)} LOCKD_PREFIX={plan.prefix}")
+    note(f"take it down: chaosctl down --dir {plan.folder}")
     click.echo(plan.folder)
 
 

@@ -3,7 +3,7 @@ import pytest
 from chaos.checks import SETTLED, judge
 from chaos.ledger import Ledger
 from chaos.report import Report, table
-from tests.harness.history import HistoryMaker
+from tests.harness.history import HistoryMaker, event
 
 
 def report_of(made, **how):
@@ -46,6 +46,14 @@ def test_the_document_has_the_agreed_shape(made):
         },
         "nodes": {"count": 1, "overcommitted": 0},
     }
+
+
+def test_an_event_that_expires_is_nobodys_write(made):
+    key = f"events/default/{made.token}-1"
+    made.commit({key: event(made.token)})
+    before = report_of(made).document()["writes"]
+    made.commit({key: None})
+    assert report_of(made).document()["writes"] == before
 
 
 def test_a_violation_is_told_with_its_whole_key(made):
