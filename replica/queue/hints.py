@@ -139,6 +139,15 @@ class Hints:
                     return True
         return not named
 
+    def concern(self, event: ClusterEvent, refused_by: Iterable[str]) -> bool:
+        """Could `event` help any pod that these plugins refused, before any hint is asked?"""
+        named = False
+        for plugin in refused_by:
+            named = True
+            if plugin not in self.by_plugin or self.registered(event, plugin):
+                return True
+        return not named
+
     def registered(self, event: ClusterEvent, plugin: str) -> bool:
         """Did this plugin itself ask for `event`?"""
         return any(registration.event.covers(event) for registration in self.by_plugin.get(plugin, ()))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from replica.queue.heap import Heap
+from replica.queue.parking import Parking
 from replica.queue.pod import by_backoff
 
 if TYPE_CHECKING:
@@ -33,11 +34,9 @@ class Pools:
 
     def __init__(self, order: Callable[[QueuedPod], Any], gate: Callable[[Pod], str], *, patience: float) -> None:
         self._gate = gate
-        self._patience = patience
         self.active: Heap[QueuedPod] = Heap(_key, order)
         self.backoff: Heap[QueuedPod] = Heap(_key, by_backoff)
-        # In the order in which pods were parked, which is the order in which their patience ends.
-        self.unschedulable: dict[str, QueuedPod] = {}
+        self.unschedulable = Parking(patience)
         self.gated: dict[str, QueuedPod] = {}
 
     def sizes(self) -> dict[str, int]:
@@ -61,27 +60,31 @@ class Pools:
         return (
             self.active.delete(key)
             or self.backoff.delete(key)
-            or self.unschedulable.pop(key, None)
+            or self.unschedulable.pop(key)
             or self.gated.pop(key, None)
         )
 
-    def place(self, queued: QueuedPod, now: float) -> str:
-        """Put a pod that is nowhere where it may go now: gated, in backoff, or active. Returns which."""
+    def place(self, queued: QueuedPod, now: float) -> tuple[str, str]:
+        """Put a pod that is nowhere where it may go now.
+
+        Returns:
+            Where that is: gated, in backoff, or active; and the plugin that gates it, or "".
+        """
         gate = self._gate(queued.pod)
         if gate != queued.gated_by:
             queued = replace(queued, gated_by=gate)
         if gate:
             self.gated[queued.key] = queued
-            return GATED
+            return GATED, gate
         if queued.backoff_until > now:
             self.backoff.add(queued)
-            return BACKOFF
+            return BACKOFF, ""
         self.active.add(queued)
-        return ACTIVE
+        return ACTIVE, ""
 
     def park(self, queued: QueuedPod, now: float) -> str:
         """Put a pod that is nowhere into the unschedulable pool."""
-        self.unschedulable[queued.key] = replace(queued, parked_at=now)
+        self.unschedulable.put(replace(queued, parked_at=now))
         return UNSCHEDULABLE
 
     def refresh(self, queued: QueuedPod) -> None:
@@ -93,7 +96,7 @@ class Pools:
         elif queued.key in self.gated:
             self.gated[queued.key] = queued
         else:
-            self.unschedulable[queued.key] = queued
+            self.unschedulable.put(queued)
 
     def rested(self, now: float) -> list[QueuedPod]:
         """Take out the pods whose backoff has ended."""
@@ -103,25 +106,10 @@ class Pools:
             ready.append(first)
         return ready
 
-    def impatient(self, now: float) -> list[QueuedPod]:
-        """Take out the pods that have been unschedulable for too long."""
-        stale = []
-        for queued in self.unschedulable.values():
-            if queued.parked_at + self._patience > now:
-                break
-            stale.append(queued)
-        for queued in stale:
-            del self.unschedulable[queued.key]
-        return stale
-
     def next_moment(self) -> float:
         """When a backoff or a patience ends next; infinity when none does."""
         first = self.backoff.peek()
-        oldest = next(iter(self.unschedulable.values()), None)
-        return min(
-            math.inf if first is None else first.backoff_until,
-            math.inf if oldest is None else oldest.parked_at + self._patience,
-        )
+        return min(math.inf if first is None else first.backoff_until, self.unschedulable.next_moment())
 
 
 def _key(queued: QueuedPod) -> str:

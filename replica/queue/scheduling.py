@@ -92,6 +92,8 @@ class SchedulingQueue:
         self._changed = threading.Condition()
         self._closed = False
         self._pools = Pools(order, gate, patience=unschedulable_seconds)
+        self._gates: set[str] = set()
+        """The plugins that have kept a pod out so far."""
         self._flights: InFlight[Pod] = InFlight()
         self._incoming: Counter[tuple[str, str]] = Counter()
         # Read when metrics are, rather than told of each pod: a counter's call costs as much as the queue's own work.
@@ -137,11 +139,13 @@ class SchedulingQueue:
             self._flights.record(Happening(event, old, new))
             helped = [
                 queued
-                for queued in self._pools.unschedulable.values()
+                for queued in self._pools.unschedulable.concerned(lambda plugins: self._hints.concern(event, plugins))
                 if (check is None or check(queued.pod))
                 and self._hints.may_help(event, queued.pod, queued.refused_by, old=old, new=new)
             ]
-            freed = [queued for queued in self._pools.gated.values() if self._hints.registered(event, queued.gated_by)]
+            freed = []
+            if any(self._hints.registered(event, gate) for gate in self._gates):
+                freed = [held for held in self._pools.gated.values() if self._hints.registered(event, held.gated_by)]
             for queued in (*helped, *freed):
                 self._pools.remove(queued.key)
             self._place(helped + freed, event)
@@ -309,7 +313,9 @@ class SchedulingQueue:
 
     def _place_one(self, queued: QueuedPod, event: ClusterEvent, now: float) -> str:
         """Put a pod where it may go now; returns where that is."""
-        where = self._pools.place(queued, now)
+        where, gate = self._pools.place(queued, now)
+        if gate:
+            self._gates.add(gate)
         self._incoming[where, str(event)] += 1
         self._changed.notify()
         return where
@@ -318,7 +324,7 @@ class SchedulingQueue:
         """Move the pods whose time has come."""
         if now >= self._pools.next_moment():
             self._place(self._pools.rested(now), BACKOFF_COMPLETE)
-            self._place(self._pools.impatient(now), UNSCHEDULABLE_TIMEOUT)
+            self._place(self._pools.unschedulable.impatient(now), UNSCHEDULABLE_TIMEOUT)
 
     def _observe(self, _: CallbackOptions) -> Iterable[metrics.Observation]:
         with self._changed:

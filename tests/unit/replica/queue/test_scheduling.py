@@ -470,3 +470,16 @@ def test_it_counts_who_came_into_which_queue_and_why(queue, clock):
         ("backoff", "NodeAdd"): 1,
         ("active", "BackoffComplete"): 1,
     }
+
+
+def test_an_event_that_concerns_no_refusing_plugin_asks_no_hint_and_looks_at_no_pod(clock):
+    asked = []
+    hints = Hints.of([Registration(FIT, ANY_NODE, lambda *_: asked.append(1) or Hint.SKIP)])
+    queue = SchedulingQueue(clock=clock, hints=hints)
+    for number in range(100):
+        queue.add(pod(f"pod-{number}"))
+        fail(queue, f"pod-{number}")
+    assert queue.move_all(ASSIGNED_POD_DELETE, check=asked.append) == 0
+    assert asked == []
+    queue.move_all(NODE_ADD)
+    assert len(asked) == 100
