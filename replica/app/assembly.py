@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from lockd.etcd.retry import settle
 from replica.api.kinds import NODE, POD, PRIORITY_CLASS
-from replica.app.handlers import NodeHandler, PodHandler
 from replica.assume import AssumedPods
 from replica.cache.node_table import NodeTable
 from replica.events.broadcaster import Broadcaster
@@ -19,6 +18,7 @@ from replica.events.sink import EventSink
 from replica.framework.interface import Handle
 from replica.framework.runtime import Runtime
 from replica.framework.waiting import WaitingPods
+from replica.handlers import Movers, NodeHandler, PodHandler
 from replica.parts import Parts, Settings
 from replica.plugins.in_tree import default_profile, registry
 from replica.queue.hints import Hints
@@ -108,8 +108,9 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
     def settled(txn: Txn, stop: threading.Event) -> TxnReply:
         return settle(gateway, txn, clock=clock, stop=stop, attempt=attempt, within=NEVER_GIVES_UP)
 
-    informers.nodes.add_handler(NodeHandler(table, queue), name="scheduler", barrier=True)
-    informers.pods.add_handler(PodHandler(assumed, queue, profiles), name="scheduler", barrier=True)
+    movers = Movers(queue, profiles)
+    informers.nodes.add_handler(NodeHandler(table, movers), name="scheduler", barrier=True)
+    informers.pods.add_handler(PodHandler(queue, assumed, profiles, movers), name="scheduler", barrier=True)
     parts = Parts(
         lock=config.lock,
         queue=queue,
