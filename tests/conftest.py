@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from lockd.etcd.embedded import Embedded
 from lockd.etcd.gateway import Gateway
@@ -15,6 +15,9 @@ from tests.harness.proxy import Proxies
 
 # How long an example takes says something of the machine's load and nothing of the code.
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.register_profile(
+    "mutants", settings.get_profile("project"), derandomize=True, phases=(Phase.explicit, Phase.generate)
+)
 settings.load_profile("project")
 
 

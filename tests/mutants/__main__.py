@@ -10,6 +10,8 @@ from tests.mutants.runner import LONGEST, Outcome, Runner, Verdict
 from tests.mutants.table import TableError, load
 
 ROOT = Path(__file__).resolve().parents[2]
+OPTIONS = ("--hypothesis-profile=mutants",)
+"""The same examples each time, and none made smaller: that one fails is all there is to know."""
 
 
 def describe(outcome: Outcome) -> str:
@@ -32,12 +34,12 @@ def main() -> int:
         print("mutants: nothing to do: no mutant matches, or --jobs is below 1", file=sys.stderr)
         return 2
     print(f"{len(mutants)} mutants, {arguments.jobs} at a time; first their tests on the tree as it is", flush=True)
-    base = Runner(ROOT, 10 * LONGEST).unharmed(test for mutant in mutants for test in mutant.tests)
+    base = Runner(ROOT, 10 * LONGEST, OPTIONS).unharmed(test for mutant in mutants for test in mutant.tests)
     if base.verdict is not Verdict.SURVIVED:
         print(f"mutants: the tests fail without any mutant: {base.detail}", file=sys.stderr)
         return 1
     outcomes = []
-    for outcome in Runner(ROOT).run(mutants, arguments.jobs):
+    for outcome in Runner(ROOT, options=OPTIONS).run(mutants, arguments.jobs):
         outcomes.append(outcome)
         print(f"{len(outcomes):3}/{len(mutants)}  {describe(outcome)}", flush=True)
     bad = [outcome for outcome in outcomes if outcome.verdict is not Verdict.KILLED]

@@ -60,10 +60,12 @@ class Runner:
     Attributes:
         root: The tree.
         longest: Seconds that one run of tests may take.
+        options: Further ones for pytest.
     """
 
     root: Path
     longest: float = LONGEST
+    options: tuple[str, ...] = ()
     clock: Clock = field(default_factory=SystemClock)
 
     def unharmed(self, tests: Iterable[str]) -> Outcome:
@@ -94,7 +96,7 @@ class Runner:
 
     def _test(self, tree: Path, tests: tuple[str, ...]) -> tuple[Verdict, str]:
         report = tree.parent / "report.xml"
-        options = ("-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", f"--junitxml={report}")
+        options = ("-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", f"--junitxml={report}", *self.options)
         # The project is installed in editable mode: this puts the copy before the original, for child processes too.
         environment = os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
         with (tree.parent / "output").open("w+", encoding="utf-8") as output:

@@ -56,11 +56,6 @@ def record_of(**fields):
     return LeaderRecord.parse(json.dumps({"holderIdentity": "a", "leaseDurationSeconds": 15, **fields}).encode())
 
 
-@given(records)
-def test_a_record_survives_being_written(record):
-    assert LeaderRecord.parse(record.encode()) == record
-
-
 def test_a_record_is_written_as_the_documents_name_its_fields():
     written = json.loads(LeaderRecord(holder_identity="a", lease_duration=2.5, renewal="r", extra={"new": 1}).encode())
     assert written == {
@@ -88,36 +83,6 @@ def test_an_unknown_field_does_not_replace_a_known_one():
     assert LeaderRecord.parse(LeaderRecord(holder_identity="a", extra={"holderIdentity": "b"}).encode()) == (
         LeaderRecord(holder_identity="a")
     )
-
-
-@given(json_values)
-def test_any_json_is_read_or_refused_without_an_error(value):
-    data = json.dumps(value).encode()
-    LeaderRecord.parse(data)
-    TermValue.parse(data)
-    parse_history(data, 1)
-
-
-@given(st.binary())
-def test_any_bytes_are_read_or_refused_without_an_error(data):
-    LeaderRecord.parse(data)
-    TermValue.parse(data)
-    parse_history(data, 1)
-
-
-@given(
-    st.dictionaries(
-        st.sampled_from([*json.loads(LeaderRecord().encode()), "other"]),
-        json_values,
-    )
-)
-def test_whatever_stands_in_known_fields_gives_usable_values(document):
-    record = LeaderRecord.parse(json.dumps(document).encode())
-    if record is not None:
-        assert record.lease_duration > 0
-        assert record.presence_holdoff >= 0
-        assert record.leader_transitions >= 0
-        assert LeaderRecord.parse(record.encode()) == record
 
 
 def test_json_nested_without_end_is_refused():
@@ -162,18 +127,8 @@ def test_a_record_that_says_nothing_of_fencing_is_fenced():
     assert record_of().fenced is True
 
 
-@given(st.text(), st.text())
-def test_a_term_survives_being_written(holder, acquisition):
-    assert TermValue.parse(TermValue(holder, acquisition).encode()) == TermValue(holder, acquisition)
-
-
 def test_terms_differ_in_their_bytes_by_the_acquisition_alone():
     assert TermValue("a", "1").encode() != TermValue("a", "2").encode()
-
-
-@given(st.lists(entries, max_size=5))
-def test_a_history_survives_being_written(terms):
-    assert parse_history(encode_history(tuple(terms)), 99) == tuple(terms)
 
 
 def test_a_history_keeps_the_newest_terms():
@@ -192,3 +147,48 @@ def test_an_absent_history_is_empty():
 
 def test_times_are_shown_in_utc():
     assert display_time(1_700_000_000.25) == "2023-11-14T22:13:20.250000Z"
+
+
+@given(records)
+def test_a_record_survives_being_written(record):
+    assert LeaderRecord.parse(record.encode()) == record
+
+
+@given(json_values)
+def test_any_json_is_read_or_refused_without_an_error(value):
+    data = json.dumps(value).encode()
+    LeaderRecord.parse(data)
+    TermValue.parse(data)
+    parse_history(data, 1)
+
+
+@given(st.binary())
+def test_any_bytes_are_read_or_refused_without_an_error(data):
+    LeaderRecord.parse(data)
+    TermValue.parse(data)
+    parse_history(data, 1)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from([*json.loads(LeaderRecord().encode()), "other"]),
+        json_values,
+    )
+)
+def test_whatever_stands_in_known_fields_gives_usable_values(document):
+    record = LeaderRecord.parse(json.dumps(document).encode())
+    if record is not None:
+        assert record.lease_duration > 0
+        assert record.presence_holdoff >= 0
+        assert record.leader_transitions >= 0
+        assert LeaderRecord.parse(record.encode()) == record
+
+
+@given(st.text(), st.text())
+def test_a_term_survives_being_written(holder, acquisition):
+    assert TermValue.parse(TermValue(holder, acquisition).encode()) == TermValue(holder, acquisition)
+
+
+@given(st.lists(entries, max_size=5))
+def test_a_history_survives_being_written(terms):
+    assert parse_history(encode_history(tuple(terms)), 99) == tuple(terms)
