@@ -55,9 +55,10 @@ def test_failing_again_and_again_is_avoided_for_longer():
 def test_one_answer_clears_a_member():
     picker = Picker([A, B])
     fail(picker, A, 0.0)
-    fail(picker, B, 0.1)
-    picker.done(A, picker.sent(A, 0.2), 0.2, well=True)
-    assert picker.pick(0.3) == A
+    fail(picker, A, 1.0)  # to be avoided for a second now, longer than the other
+    fail(picker, B, 1.1)
+    picker.done(A, picker.sent(A, 1.2), 1.2, well=True)
+    assert picker.pick(1.3) == A
 
 
 def test_calls_that_fail_together_are_one_failure():
