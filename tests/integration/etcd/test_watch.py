@@ -10,6 +10,7 @@ import pytest
 from component.clock import SystemClock
 from component.lifecycle import Group
 from lockd.etcd.channel import OPTIONS
+from lockd.etcd.cursor import Cursor
 from lockd.etcd.model import WatchBatch, WatchCompacted, WatchInterrupted, WatchTarget
 from lockd.etcd.stream import Pace
 from lockd.ports import Delete, Put, Txn
@@ -75,13 +76,19 @@ def test_events_come_in_order_once_for_each_target(each_etcd, prefix, sink):
         assert all(b.revision == b.events[-1].mod_revision for b in sink.of(WatchBatch))
 
 
-def test_what_etcd_cuts_in_pieces_arrives_whole(each_etcd, prefix, sink):
+def test_what_etcd_cuts_in_pieces_arrives_whole(each_etcd, prefix, sink, monkeypatch):
+    frames = []
+    take = Cursor.take
+    monkeypatch.setattr(
+        Cursor, "take", lambda self, frame, **fields: frames.append(frame) or take(self, frame, **fields)
+    )
     with opened(each_etcd.connection) as gateway:
         revisions = [put(gateway, f"{prefix}/{n}", bytes(700_000)) for n in range(12)]  # 8.4 MB in one response
         gateway.watch([WatchTarget(prefix, prefix=True, start_revision=revisions[0])], sink)
         eventually(lambda: len(sink.events) == 12, within=10.0)
         assert sink.revisions == revisions
         assert len(sink.items) == 1
+        assert [frame.fragment for frame in frames if frame.events] == [True, True, True, False]
 
 
 def test_progress_is_asked_for_and_a_quiet_watch_lives(each_etcd, prefix, sink):

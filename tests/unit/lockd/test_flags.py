@@ -109,6 +109,7 @@ class Store:
         ),
         ({f"/x/{n:04}": b"ours" for n in range(1000)} | {"/x/9999": b"k8s\0"}, "/x/9999"),
         ({f"/x/{n:04}/a": b"ours" for n in range(150)} | {"/x/0149/b": b"k8s\0"}, "/x/0149/b"),
+        ({f"/x/{n:04}/a": b"ours" for n in range(100)} | {"/x/0099/b": b"k8s\0"}, "/x/0099/b"),
     ],
 )
 def test_kubernetes_data_is_found(values, expected):
