@@ -56,6 +56,7 @@ class Candidacy:
         releasing: The release on its way; it may overtake an unsettled renewal.
         draining: Since when the end is asked for, while the work finishes.
         work_until: By when the work must have made progress.
+        read_sent: When the last read was sent, while no read has been answered since.
         poll_at: When the next fallback read is due, in case the watch is silent.
         read_after: Before when a read that just failed is not tried again.
     """
@@ -74,7 +75,7 @@ class Candidacy:
     successor: str = ""
     work_until: float = math.inf
     work_ended: bool = False
-    reading: bool = False
+    read_sent: float | None = None
     poll_at: float = -math.inf
     read_after: float = -math.inf
     ending: Ending | None = None

@@ -59,10 +59,10 @@ class Election(Candidacy):
                 identity, present = seen.key.rpartition("/")[2], seen.seen.value is not None
                 return replace(self, observed=self.observed.with_candidate(identity, present=present))
             case View():
-                return replace(self._see_view(seen, now), reading=False, poll_at=now + self._poll_gap(now))
+                return replace(self._see_view(seen, now), read_sent=None, poll_at=now + self._poll_gap(now))
             case ReadFailed():
                 later = now + HASTE * self.config.attempt
-                return replace(self, reading=False, poll_at=now + self._poll_gap(now), read_after=later)
+                return replace(self, read_sent=None, poll_at=now + self._poll_gap(now), read_after=later)
             case Reply(transaction=transaction, result=Failed()):
                 return self.copy_failed(transaction, now)
             case Reply(transaction=transaction, result=Applied() as applied):
@@ -240,11 +240,11 @@ class Election(Candidacy):
                 presence_address=self.presence_address,
             )
             return self._send(draft, self.config.attempt, now)
-        if self.reading:
-            return self, Wait(max(free_at, now) - now if self.observed.is_whole else math.inf)
         read_at = self.poll_at if self.observed.is_whole else self.read_after
+        if self.read_sent is not None:  # it stays open, but another member may answer sooner
+            read_at = self.read_sent + self.config.attempt
         if now >= read_at:
-            return replace(self, reading=True), Read()
+            return replace(self, read_sent=now), Read()
         return self, Wait(min(read_at, free_at if self.observed.is_whole else math.inf) - now)
 
     def _send(self, transaction: Transaction, attempt: float, now: float) -> tuple[Election, Action]:

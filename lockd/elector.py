@@ -241,7 +241,7 @@ class Elector:
             self._note(answer)
             self._inbox.put(ReadFailed())
 
-        self._calls.add(self._store.read(done, timeout=self.config.retry_period))
+        self._calls.add(self._store.read(done, timeout=self.config.renew_deadline))
 
     def _send(self, transaction: Transaction) -> None:
         def done(result: Applied | Failed) -> None:

@@ -85,7 +85,10 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Read the lock's keys linearizably; then observe the view, or that it failed."""
+    """Read the lock's keys linearizably; then observe the view, or that it failed.
+
+    Earlier reads stay open: whichever is answered first counts, and a slow member delays nothing.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ THIS_TERM: Final = (HistoryEntry(identity="any"),)
 
 KNOWN: Final = {
     Candidacy: "config nonce secret traceparent presence_address observed writes unsettled releasing hold draining"
-    " successor work_until work_ended reading poll_at read_after ending stopped",
+    " successor work_until work_ended read_sent poll_at read_after ending stopped",
     Observed: "lease record first_seen unfenced_until term history history_term read_revision switchover candidates",
     Unsettled: "transaction first_sent sent next_copy copies",
     Hold: "token term lease_revision record history since sent led",
@@ -84,7 +84,7 @@ def timeless(election: Election) -> Election:
         hold=replace(hold, since=0.0, sent=0.0, history=THIS_TERM) if hold else None,
         draining=None if election.draining is None else 0.0,
         work_until=math.inf,
-        reading=False,
+        read_sent=None,
         poll_at=math.inf,  # reads are made by the search, at any time
         read_after=math.inf,
         ending=replace(ending, since=0.0) if ending else None,
