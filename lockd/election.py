@@ -73,7 +73,8 @@ class Election(Candidacy):
                 return replace(self, work_ended=True).end_work(now, raised=raised)
             case Refused(token=token):
                 mine = self.hold is not None and self.hold.token == token
-                return self.end(StopReason.FENCED, now) if mine else self
+                # A release on its way may be what ended the term: its own answer tells.
+                return self.end(StopReason.FENCED, now) if mine and self.releasing is None else self
             case _:  # LostHistory
                 return self.end(StopReason.HISTORY_LOST, now)
 
