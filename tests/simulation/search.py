@@ -89,7 +89,7 @@ class Search:
         self.limits = limits
         self.states = 0
         self.steps = 0
-        self.world = World(limits.replicas, limits.transactions)
+        self.world = World(limits.replicas, limits.transactions, one_history=not limits.wipes)
 
     def start(self) -> State:
         limits = self.limits

@@ -38,13 +38,14 @@ class World:
         transactions: As `plain` has them.
     """
 
-    def __init__(self, replicas: int, writes: int) -> None:
+    def __init__(self, replicas: int, writes: int, *, one_history: bool) -> None:
         self.machines: list[Election] = []
         self.spaces: list[Keyspace] = []
         self.transactions: list[Transaction] = []
         self._txns: list[Txn] = []
         self._numbers: dict[Hashable, int] = {}
         self._writes = writes
+        self._one_history = one_history
         self._space(Keyspace())
         self.first = tuple(
             self._machine(
@@ -122,7 +123,7 @@ class World:
 
     def _honest(self, machine: int, after: int, space: int) -> None:
         stopped = self.machines[after].stopped
-        if stopped is not None and stopped.released:
+        if stopped is not None and stopped.released and self._one_history:
             assert not self.guarded(machine, space), f"{stopped}, but its guard holds"
 
     def sends(self, machine: int, space: int) -> tuple[tuple[int, int], ...]:

@@ -27,7 +27,7 @@ from lockd.errors import (
 from lockd.fencing import Guard, GuardedWrite, ObjectWrite, Token
 from lockd.ports import Acquire, Applied, Delete, Failed, KeyEvent, Put, Release, Renew, Seen, Txn, View, Which
 from lockd.record import LeaderRecord, TermValue
-from lockd.signals import LostHistory, Refused, Reply, Stop, StopReason, StopRequested, Wait, WorkEnded
+from lockd.signals import LostHistory, Read, Refused, Reply, Stop, StopReason, StopRequested, Wait, WorkEnded
 from lockd.store import to_txn
 from tests.harness.candidate import START, Candidate, holder_in, put_record, record_in, unknown
 from tests.harness.lock_store import LOCK, LockStore
@@ -888,6 +888,21 @@ def test_p17_a_copy_may_take_until_the_gate(store):
     assert a.election.patience(a.now) == pytest.approx(DEADLINE - PERIOD)
 
 
+def test_p17_a_read_that_takes_longer_than_an_attempt_is_followed_by_another_and_counts_all_the_same(store):
+    """A standby that drops the late answers to its reads never leads where a call takes longer than its patience."""
+    put_record(store, holder_identity="other", lease_duration=LEASE)
+    b = candidate(store, "b")
+    assert isinstance(b.decide(), Read)
+    late = store.view()
+    wait = b.decide()
+    assert wait == Wait(b.election.config.attempt)
+    b.later(wait.seconds)
+    assert isinstance(b.decide(), Read), "a slow member delays nothing"
+    b.later(1.0).see(late)
+    b.run_until(START + wait.seconds + 1.0 + LEASE)
+    assert b.leads
+
+
 # --- P18: the earliest news, and the end ---
 
 
@@ -933,6 +948,20 @@ def test_p18_the_end_is_the_end(store):
         assert not a.leads
     a.later(100.0)
     assert a.decide() == stop
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_p18_a_write_refused_while_the_release_is_on_its_way_leaves_the_word_to_the_release(store, committed):
+    """It may be one's own release that ended the term: then the lock was given back, and must not count as lost."""
+    a = leader(store)
+    release = a.stop().work_ends().send(Release)
+    if not committed:
+        takes_over(store, "b")
+    answer = a.flight.commit()
+    a.see(Refused(a.token))
+    assert not isinstance(a.decide(), Stop)
+    a.answer(release, answer)
+    assert a.run() == Stop(StopReason.ASKED, led=True, released=committed, asked=True)
 
 
 @pytest.mark.parametrize("how", ["answer", "watch", "read"])
