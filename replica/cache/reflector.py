@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from component import logs
@@ -54,6 +55,7 @@ class Reflector(Generic[T]):
         self._fifo = fifo
         self._decode = decode
         self._keep = keep
+        self._lock = threading.Lock()
         self._expected: dict[str, _Expected[T]] = {}
         self.decoded = 0
         """Values decoded so far."""
@@ -69,13 +71,14 @@ class Reflector(Generic[T]):
             key: The whole key in etcd.
             obj: What `value` decodes to; the revision is filled in when it comes back.
         """
-        while len(self._expected) >= EXPECTED_LIMIT:
-            self._expected.pop(next(iter(self._expected)), None)
-        self._expected[key] = _Expected(value, obj)
+        with self._lock:
+            while len(self._expected) >= EXPECTED_LIMIT:
+                del self._expected[next(iter(self._expected))]
+            self._expected[key] = _Expected(value, obj)
 
     def forget(self, key: str) -> None:
         """The write will not come back: it was refused."""
-        self._expected.pop(key, None)
+        self._take_expected(key)
 
     def replace(self, kvs: Iterable[KeyValue], revision: int) -> None:
         """All keys of the kind as listed at `revision`; what hasn't changed since is not decoded again."""
@@ -98,7 +101,7 @@ class Reflector(Generic[T]):
             if path is None:
                 continue
             if event.value is None:
-                self._expected.pop(event.key, None)
+                self._take_expected(event.key)
                 changes.append((path, None))
                 continue
             known = self._fifo.newest(path)
@@ -116,8 +119,12 @@ class Reflector(Generic[T]):
             return None
         return path
 
+    def _take_expected(self, key: str) -> _Expected[T] | None:
+        with self._lock:
+            return self._expected.pop(key, None)
+
     def _read(self, kv: KeyValue) -> T | None:
-        expected = self._expected.pop(kv.key, None)
+        expected = self._take_expected(kv.key)
         if expected is not None and expected.value == kv.value:
             self.recognised += 1
             obj = expected.obj.at(kv.mod_revision, expected.obj.token)
