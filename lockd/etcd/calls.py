@@ -101,6 +101,8 @@ class Caller:
         logins = 0
         while True:
             token = self.auth.token(end - self.clock.now())
+            if self.clock.now() >= end:
+                raise _too_late(request)
             flight = _Flight(self, request, end)
             try:
                 response = flight.stub()(request.message, timeout=flight.left(), metadata=flight.metadata(token))
@@ -174,8 +176,8 @@ class Sending:
             return
         with self._lock:
             cancelled = self._cancelled
-        if cancelled:
-            self._done(Unavailable(f"{self._request.method.name}: cancelled before it was sent", code="CANCELLED"))
+        if cancelled or self._caller.clock.now() >= self._end:
+            self._done(_too_late(self._request))
             return
         flight = _Flight(self._caller, self._request, self._end)
         try:
@@ -209,6 +211,12 @@ class Sending:
             self._caller.auth.with_token(self.depart)
             return
         self._done(failure)
+
+
+def _too_late(request: Request) -> Unavailable:
+    """For a call that was cancelled, or whose time was up, before it was sent."""
+    name = request.method.name
+    return Unavailable(f"{name}: given up before it was sent", operation=name, code="CANCELLED")
 
 
 class _Flight:

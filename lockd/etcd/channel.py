@@ -23,7 +23,7 @@ OPTIONS: Final = (
     ("grpc.http2.max_pings_without_data", 0),
     # A member that comes back is found again soon.
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 1000),  # also the time a connection attempt has
+    ("grpc.min_reconnect_backoff_ms", 3000),  # in truth the time that an attempt to connect has
     ("grpc.max_reconnect_backoff_ms", 1000),
     ("grpc.dns_min_time_between_resolutions_ms", 1000),
     # Equal channels would share one connection, and one stuck flow would stop elections and work alike.

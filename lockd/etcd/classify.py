@@ -58,7 +58,7 @@ _CERTAIN: Final = (
     _Rule("RESOURCE_EXHAUSTED", "grpc: received message after decompression larger than max", TooLarge),
     _Rule("INVALID_ARGUMENT", "etcdserver: request is too large", TooLarge),
     _Rule("INVALID_ARGUMENT", "etcdserver: too many operations", TooLarge),
-    _Rule("INVALID_ARGUMENT", "etcdserver: user name is empty", Unauthenticated),
+    _Rule("INVALID_ARGUMENT", "etcdserver: user name is empty", Unauthenticated, "etcd wants a user and a password"),
     _Rule("INVALID_ARGUMENT", "revision of auth store is old", Unauthenticated),
     _Rule("UNKNOWN", "auth: revision in header is old", Unauthenticated),  # 3.5.1, when it was to be applied
     _Rule("INVALID_ARGUMENT", "authentication failed", PermissionDenied, "check user and password"),
