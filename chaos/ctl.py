@@ -16,31 +16,29 @@ from chaos.cluster import ending, launch
 from chaos.cluster.plan import FAST, Plan
 from chaos.cluster.supervisor import supervise
 from chaos.demo import run
-from chaos.output import CHECK_FAILED, failures, note, output_option, show
+from chaos.output import failures, output_option, show
 from chaos.progress import progress
-from component import tracing
 from component.clock import SystemClock
+from component.console import CHECK_FAILED, OneLineGroup, note
 from component.durations import DURATION
 from lockd.errors import ConfigError
 from lockd.flags import DEFAULT_PREFIX, PREFIX, connection_options
+from lockd.session import session
 
 if TYPE_CHECKING:
     from chaos.cluster.health import Health
     from lockd.etcd.connection import Connection
 
-FLUSH = 2.0
-"""Seconds in which spans must be away at the end."""
-
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lockd")
 def main() -> None:
     """Make clusters that can be hurt, hurt them, judge and measure what they do."""
 
 
-@main.command(context_settings={"ignore_unknown_options": False})
+@main.command()
 @click.option("--etcd", "members", type=click.Choice(["1", "3"]), default="3", show_default=True, help="etcd members.")
 @click.option("--replicas", type=click.IntRange(1, 50), default=3, show_default=True, help="Replicas.")
 @click.option("--fast", is_flag=True, help="Leases of 3 s in place of 15 s.")
@@ -93,12 +91,8 @@ def down(folder: Path) -> None:
 @output_option
 def audit(*, connection: Connection, prefix: str, trace_file: Path | None, wait: float | None, form: str) -> None:
     """Judge etcd's whole history: every term, every write, every bind. Exit 4 on a violation."""
-    with failures():
-        traces = tracing.setup(service="chaosctl", instance="chaosctl", trace_file=trace_file)
-        try:
-            report = audited(connection, prefix, wait=wait)
-        finally:
-            traces.shutdown(FLUSH)
+    with session("chaosctl", "audit", connection, prefix, trace_file) as here:
+        report = audited(here.gateway, prefix, wait=wait, clock=here.clock)
     show(report.document(), form, report.lines())
     if not report.passed:
         raise SystemExit(CHECK_FAILED)

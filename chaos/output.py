@@ -1,21 +1,19 @@
-"""How commands speak: documents for machines on stdout, one clear line for whatever goes wrong on stderr."""
+"""What can go wrong with a command, and the exit code for each kind of it."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
-import yaml
 
 from chaos.errors import NoCluster, NotStarted, TooSlow
-from lockd.errors import ConfigError, LockdError
+from component import console
+from component.console import TIMED_OUT, USAGE, leave
+from lockd import session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-FAILED, USAGE, TIMED_OUT, CHECK_FAILED = 1, 2, 3, 4
 
 output_option = click.option(
     "-o",
@@ -30,40 +28,21 @@ output_option = click.option(
 
 def show(document: Any, form: str, lines: Sequence[str]) -> None:
     """The document as JSON or YAML, or the lines that say the same to people."""
-    if form == "json":
-        click.echo(json.dumps(document, indent=2))
-    elif form == "yaml":
-        click.echo(yaml.safe_dump(document, sort_keys=False), nl=False)
+    if form == "table":
+        click.echo("\n".join(lines))
     else:
-        for line in lines:
-            click.echo(line)
-
-
-def note(line: str) -> None:
-    """A line for whoever watches."""
-    click.echo(line, err=True)
+        console.show(document, form)
 
 
 @contextlib.contextmanager
 def failures() -> Iterator[None]:
     """Turn what can go wrong into one line for each problem and the exit code for its kind."""
-    try:
-        yield
-    except ConfigError as error:
-        _leave(error.problems, USAGE)
-    except NoCluster as error:
-        _leave((str(error),), USAGE)
-    except NotStarted as error:
-        _leave(error.problems, error.code)
-    except TooSlow as error:
-        _leave((str(error),), TIMED_OUT)
-    except LockdError as error:
-        _leave((str(error),), FAILED)
-    except OSError as error:
-        _leave((f"{error.filename}: {error.strerror}" if error.filename else str(error),), FAILED)
-
-
-def _leave(problems: Sequence[str], code: int) -> None:
-    for problem in problems:
-        note(f"chaosctl: {problem}")
-    raise SystemExit(code)
+    with session.failures():
+        try:
+            yield
+        except NoCluster as error:
+            leave((str(error),), USAGE)
+        except NotStarted as error:
+            leave(error.problems, error.code)
+        except TooSlow as error:
+            leave((str(error),), TIMED_OUT)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from chaos.checks.capacity import overcommitted
 from chaos.pods import PodLife, lives
+from component.tables import table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from chaos.checks.violation import Violation
     from chaos.ledger import Ledger
@@ -131,13 +132,6 @@ class Report:
         if history.incomplete:
             return f"INCOMPLETE: etcd has compacted what was before revision {history.from_revision}; {said} since"
         return f"{'FAILED' if self.violations else 'PASSED'}: {said}"
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Columns three blanks apart, as kubectl prints them."""
-    lines = [tuple(head), *(tuple(row) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return ["   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in lines]
 
 
 def _count(found: Iterable[bool]) -> int:

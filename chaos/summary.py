@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from chaos.handoff import milliseconds
-from chaos.report import table
+from component.tables import table
 
 if TYPE_CHECKING:
     from pathlib import Path

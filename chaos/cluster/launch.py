@@ -130,5 +130,5 @@ def _last_words(plan: Plan) -> tuple[str, ...]:
     """What a supervisor said of why it ended."""
     log = plan.logs / "supervisor.log"
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    own = tuple(line.partition(": ")[2] for line in lines if line.startswith(("chaosctl: ", "Error: ")))
+    own = tuple(line.removeprefix("error: ") for line in lines if line.startswith("error: "))
     return own or (f"the supervisor ended; what it said is in {log}",)

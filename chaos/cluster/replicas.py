@@ -120,4 +120,4 @@ class Replicas:
 def _last_line(log: Path) -> str:
     """The end of a log, which is where a command says what is wrong with its flags."""
     lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
-    return next((line.removeprefix("Error: ") for line in reversed(lines) if line.strip()), f"see {log}")
+    return next((line.removeprefix("error: ") for line in reversed(lines) if line.strip()), f"see {log}")

@@ -52,7 +52,7 @@ def test_the_life_of_a_cluster(folder):
 
     again = chaosctl("up", *SMALL, "--dir", folder)
     assert again.returncode == 2
-    assert again.stderr.startswith(f"chaosctl: {folder}: a cluster runs there")
+    assert again.stderr.startswith(f"error: {folder}: a cluster runs there")
 
     with opened(Connection(endpoints=state.endpoints)) as gateway:
         (marker,) = gateway.range(f"{state.prefix}/{MARKER}", timeout=5.0).kvs
@@ -96,7 +96,7 @@ def test_whatever_ends_a_supervisor_its_processes_end_too(folder):
     refused = chaosctl("up", *SMALL, "--dir", folder)
     assert refused.returncode == 2
     assert refused.stderr == (
-        f"chaosctl: {folder}: holds what an earlier cluster left: run `chaosctl down --dir {folder}` first\n"
+        f"error: {folder}: holds what an earlier cluster left: run `chaosctl down --dir {folder}` first\n"
     )
     ended = chaosctl("down", "--dir", folder)
     assert ended.returncode == 0
@@ -139,5 +139,5 @@ main(sys.argv[1:])
     command = [sys.executable, "-c", program, "up", "--dir", str(folder)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 2
-    assert result.stderr == "chaosctl: no etcd found on PATH: install it\n"
+    assert result.stderr == "error: no etcd found on PATH: install it\n"
     assert not (folder / "etcd").exists()

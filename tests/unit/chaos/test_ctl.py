@@ -15,7 +15,7 @@ def test_down_of_a_folder_without_a_cluster(run, tmp_path):
     result = run("down", "--dir", tmp_path)
     assert result.exit_code == 2
     assert result.stderr.splitlines() == [
-        f"chaosctl: {tmp_path}: no cluster.json here: name the folder that `chaosctl up` printed"
+        f"error: {tmp_path}: no cluster.json here: name the folder that `chaosctl up` printed"
     ]
 
 

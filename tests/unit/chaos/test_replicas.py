@@ -92,7 +92,7 @@ def test_without_restarts_it_stays_away(world):
 
 def test_flags_that_are_refused_are_not_tried_again(world, tmp_path):
     world = world()
-    (tmp_path / "log" / "replica-2.log").write_text("Usage: replica run\n\nError: No such option: --fats\n")
+    (tmp_path / "log" / "replica-2.log").write_text("error: No such option: --fats\n")
     world.children[1].exit_code = 2
     with pytest.raises(ConfigError, match="replica-2 refuses its flags: No such option: --fats"):
         world.replicas.step()

@@ -2,7 +2,7 @@ import pytest
 
 from chaos.checks import SETTLED, judge
 from chaos.ledger import Ledger
-from chaos.report import Report, table
+from chaos.report import Report
 from tests.harness.history import HistoryMaker, event
 
 
@@ -127,7 +127,3 @@ def test_people_see_the_first_violations_and_how_many_more(made):
     lines = report_of(made).lines(most=3)
     assert sum(line.startswith("lost-pod") for line in lines) == 3
     assert "... and 27 more: -o json lists all" in lines
-
-
-def test_tables_line_up():
-    assert table(("A", "LONGER"), [("one", "x"), ("three", "y")]) == ["A       LONGER", "one     x", "three   y"]
