@@ -104,6 +104,7 @@ class SchedulingCycle:
         value = codec.bound(pod.value, cycle.node_name, self._token, at=display_time(self._clock.wall()))
         key = object_key(self._parts.lock.prefix, POD, pod.name, pod.namespace)
         self._outcomes.binding(cycle)
+        self._parts.expect(key, value, pod.on(cycle.node_name, token=self._token))
         return Binding(pod, cycle.node_name, ObjectWrite(key, pod.mod_revision, value))
 
     def abandon(self) -> None:

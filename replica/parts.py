@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from component.clock import Clock
     from lockd.fencing import Guard, Token
     from lockd.ports import LockName, Txn, TxnReply
+    from replica.api.pods import Pod
     from replica.assume import AssumedPods
     from replica.binder import Sender
     from replica.cache.node_table import NodeTable
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from replica.framework.runtime import Runtime
     from replica.framework.waiting import WaitingPods
     from replica.queue.scheduling import SchedulingQueue
+
+
+def _expect_nothing(_key: str, _value: bytes, _pod: Pod) -> None:
+    """Every value that comes back is decoded."""
 
 
 class Leadership(Protocol):
@@ -86,6 +91,8 @@ class Parts:
             give up before a term can be over: a pod's status must not have two writes on their way.
         sink: Stores events while there is a term.
         leases: What events expire by.
+        expect: Told of a key, the value about to be put there, and the pod that this value stands for, so that it
+            need not be decoded when the watch brings it (`Reflector.expect`).
     """
 
     lock: LockName
@@ -104,3 +111,4 @@ class Parts:
     leases: EventLeases
     clock: Clock
     draw: random.Random
+    expect: Callable[[str, bytes, Pod], object] = _expect_nothing

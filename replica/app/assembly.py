@@ -128,5 +128,6 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
         leases=leases,
         clock=clock,
         draw=draw,
+        expect=informers.pods.reflector.expect,
     )
     return Assembly(Scheduler(parts, settings_of(config.election)), queue, broadcaster, sink)

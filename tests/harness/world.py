@@ -93,6 +93,7 @@ class World:
             leases=leases,
             clock=self.clock,
             draw=random.Random(2),  # noqa: S311  # repeatable, no secret
+            expect=self.informers.pods.reflector.expect,
         )
         self.settings = settings or Settings(attempt=0.2, barrier=5.0, drain=5.0)
         self.scheduler = Scheduler(self.parts, self.settings)
