@@ -10,7 +10,7 @@ from lockd.drafts import Hold
 from lockd.fencing import Token
 from lockd.observed import Observed
 from lockd.ports import Acquire, Seen, Which
-from lockd.signals import FAILED_WORK, ORDERLY, STILL_MINE, Stop, StopReason
+from lockd.signals import FAILED_WORK, FOR_STANDBYS, ORDERLY, STILL_MINE, Stop, StopReason
 
 if TYPE_CHECKING:
     from lockd.config import ElectionConfig
@@ -186,7 +186,7 @@ class Candidacy:
             keep = self.ending.release and reason in STILL_MINE
             return replace(self, ending=replace(self.ending, release=keep))
         led = self.hold is not None and self.hold.led
-        if not led and reason not in ORDERLY and reason is not StopReason.HISTORY_LOST:
+        if not led and reason not in FOR_STANDBYS:
             return replace(self, hold=None, unsettled=None) if self.hold is not None else self
         return replace(self, ending=Ending(reason, now, self._may_release(reason, now)))
 

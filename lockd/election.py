@@ -27,7 +27,7 @@ from lockd.drafts import Stamp
 from lockd.observed import Switchover
 from lockd.ports import Acquire, Applied, Failed, KeyEvent, Release, Seen, View, Which
 from lockd.record import LeaderRecord
-from lockd.signals import Read, ReadFailed, Refused, Reply, StopReason, StopRequested, Wait, WorkEnded
+from lockd.signals import PartFailed, Read, ReadFailed, Refused, Reply, StopReason, StopRequested, Wait, WorkEnded
 
 if TYPE_CHECKING:
     from lockd.candidacy import Ending
@@ -75,6 +75,8 @@ class Election(Candidacy):
                 mine = self.hold is not None and self.hold.token == token
                 # A release on its way may be what ended the term: its own answer tells.
                 return self.end(StopReason.FENCED, now) if mine and self.releasing is None else self
+            case PartFailed():
+                return self.end(StopReason.PART_FAILED, now)
             case _:  # LostHistory
                 return self.end(StopReason.HISTORY_LOST, now)
 

@@ -14,7 +14,18 @@ from lockd.errors import HistoryLost, StoreError
 from lockd.fencing import Guard
 from lockd.leadership import Leadership
 from lockd.ports import Acquire, Applied, Failed, Release, Renew, View
-from lockd.signals import LostHistory, Read, ReadFailed, Refused, Reply, Stop, StopRequested, Wait, WorkEnded
+from lockd.signals import (
+    LostHistory,
+    PartFailed,
+    Read,
+    ReadFailed,
+    Refused,
+    Reply,
+    Stop,
+    StopRequested,
+    Wait,
+    WorkEnded,
+)
 from lockd.watchdog import renewal_problem
 
 if TYPE_CHECKING:
@@ -126,6 +137,10 @@ class Elector:
     def request_stop(self) -> None:
         """Finish what is in flight, release, end."""
         self._inbox.put(StopRequested())
+
+    def fail(self) -> None:
+        """A part of the process that can't be done without has ended: end too, and release."""
+        self._inbox.put(PartFailed())
 
     def lose_history(self) -> None:
         """Another part of the process found that etcd was restored, wiped or exchanged."""

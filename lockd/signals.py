@@ -25,12 +25,16 @@ class StopReason(Enum):
     WORK_RETURNED = "the work returned"
     WORK_RAISED = "the work raised"
     WORK_HUNG = "the work made no progress"
+    PART_FAILED = "a part of the process failed"
     HISTORY_LOST = "etcd was restored, wiped or exchanged"
 
 
 ORDERLY = frozenset({StopReason.ASKED, StopReason.SWITCHOVER})
 
-FAILED_WORK = frozenset({StopReason.WORK_RAISED, StopReason.WORK_HUNG})
+FAILED_WORK = frozenset({StopReason.WORK_RAISED, StopReason.WORK_HUNG, StopReason.PART_FAILED})
+
+FOR_STANDBYS = ORDERLY | {StopReason.PART_FAILED, StopReason.HISTORY_LOST}
+"""Reasons that end a candidacy without a term too."""
 
 STILL_MINE = ORDERLY | FAILED_WORK | {StopReason.DEADLINE, StopReason.WORK_RETURNED}
 """Reasons that leave the record the holder's own, as far as it knows: it is released."""
@@ -69,11 +73,16 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class PartFailed:
+    """The process can't go on: a thread that it needs has ended."""
+
+
+@dataclass(frozen=True, slots=True)
 class LostHistory:
     """What this process knows is of another etcd history."""
 
 
-Input = KeyEvent | View | ReadFailed | Reply | StopRequested | WorkEnded | Refused | LostHistory
+Input = KeyEvent | View | ReadFailed | Reply | StopRequested | WorkEnded | Refused | PartFailed | LostHistory
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,11 @@ from component.lifecycle import Group
 from component.listening import Tls
 from lockd.candidate import Candidate, Registration
 from lockd.elector import Callbacks, Elector
-from lockd.errors import PermissionDenied, StoreError
+from lockd.errors import HistoryLost, PermissionDenied, StoreError
 from lockd.etcd.gateway import Gateway
 from lockd.etcd.witness import Witness
 from lockd.flags import refuse_kubernetes
 from lockd.record import display_time
-from lockd.signals import StopReason
 from lockd.store import EtcdRecordStore
 from lockd.telemetry import ElectionTelemetry
 from replica.app.assembly import assemble
@@ -220,7 +219,10 @@ class Replica:
     def _failed(self, error: BaseException) -> None:
         """A thread of the replica ended: it can't go on without it."""
         _log.error("a part of the replica failed", error=str(error), kind=type(error).__name__)
-        self.elector.lose_history()
+        if isinstance(error, HistoryLost):
+            self.elector.lose_history()
+        else:
+            self.elector.fail()
 
     # --- the end
 
@@ -232,8 +234,8 @@ class Replica:
         if stop.asked and not failed:
             _log.info("requested to terminate, exiting", released=stop.released)
             return Outcome(0, since)
-        if stop.reason is StopReason.HISTORY_LOST and failed:
-            _log.error("replica failed, exiting", error=str(self._group.failure))
+        if failed:
+            _log.error("replica failed, exiting", reason=stop.reason.value, released=stop.released)
         elif stop.led:
             _log.error("leaderelection lost, exiting", reason=stop.reason.value, released=stop.released)
         else:

@@ -268,6 +268,34 @@ def test_a_standby_follows_the_leader_and_takes_over(store):
     second.end()
 
 
+def test_a_process_that_can_t_go_on_releases(store):
+    run = Run(store)
+    leading(run)
+    began = CLOCK.now()
+    eventually(lambda: CLOCK.now() - began > QUICK["lease_duration"], within=5.0)
+    run.elector.fail()
+    stop = run.ended()
+    assert (stop.reason, stop.exit_code, stop.released) == (StopReason.PART_FAILED, 1, True)
+
+
+def test_one_that_fails_at_once_does_not_hand_its_trouble_on(store):
+    run = Run(store, lease_duration=30.0)
+    leading(run)
+    run.elector.fail()
+    assert not run.ended().released
+
+
+def test_a_standby_that_can_t_go_on_ends_too(store):
+    first = Run(store)
+    leading(first)
+    second = Run(MemoryRecordStore(store.store), identity="b")
+    eventually(lambda: second.elector.leader == "a", within=5.0)
+    second.elector.fail()
+    stop = second.ended()
+    assert (stop.reason, stop.led, stop.exit_code) == (StopReason.PART_FAILED, False, 1)
+    first.end()
+
+
 def test_a_restored_etcd_ends_it(store):
     run = Run(store)
     leading(run)
