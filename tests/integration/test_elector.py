@@ -254,7 +254,6 @@ def test_a_deposed_leader_is_refused_by_etcd(etcd, gateway, prefix):
 
 
 def test_compaction_under_the_watch_is_survived(prefix):
-    # An etcd of its own: audits on the shared one judge from revision 1.
     with Embedded.start() as own, opened(own.connection) as gateway, contest(prefix) as race:
         leader = race.enter("a", own.connection)
         leader.wait_to_lead()
