@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from component.exit import Watchdog
     from component.metrics import Metrics
     from lockd.election import Election
+    from lockd.leadership import Leadership
     from lockd.signals import Stop
     from replica.app.config import ReplicaConfig
 
@@ -90,7 +91,7 @@ class Replica:
             clock=clock,
             traceparent=tracing.new_traceparent(),
             callbacks=Callbacks(
-                on_started_leading=self._assembly.scheduler.run,
+                on_started_leading=self._lead,
                 on_new_leader=telemetry.new_leader,
                 on_gate=self._gate_moved,
                 on_step=step,
@@ -206,6 +207,11 @@ class Replica:
         return False
 
     # --- while it lasts
+
+    def _lead(self, leadership: Leadership) -> None:
+        """The work of a term, and beside it a look whether the caches are what etcd holds."""
+        self._informers.audit.request()
+        self._assembly.scheduler.run(leadership)
 
     def _gate_moved(self, gate: float) -> None:
         """Whatever hangs, this process ends by the gate and the exit bound: counted from the anchor, not from now."""

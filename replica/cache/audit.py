@@ -26,6 +26,9 @@ _log = logs.get(__name__)
 PERIOD: Final = (300.0, 600.0)
 """Seconds between two audits at least and at most, drawn anew each time so that replicas don't list together."""
 
+RESPITE: Final = 3.0
+"""Seconds before an audit that was asked for: whoever asks has just become leader, and better things to do."""
+
 LIST_SECONDS: Final = 30.0
 APPLY_SECONDS: Final = 30.0
 POLL: Final = 0.1
@@ -48,6 +51,7 @@ class CacheAudit:
         clock: Clock | None = None,
         draw: Callable[[], float] = random.random,
         period: tuple[float, float] = PERIOD,
+        respite: float = RESPITE,
     ) -> None:
         self._source = source
         self._prefix = prefix
@@ -56,10 +60,11 @@ class CacheAudit:
         self._clock = clock or SystemClock()
         self._draw = draw
         self._shortest, self._longest = period
+        self._respite = respite
         self._wanted = threading.Event()
 
     def request(self) -> None:
-        """Compare soon, in the audit's own thread: what a new leader asks for."""
+        """Compare in a moment, in the audit's own thread: what a new leader asks for."""
         self._wanted.set()
 
     def run(self, stop: threading.Event) -> None:
@@ -68,7 +73,9 @@ class CacheAudit:
             end = self._clock.now() + self._shortest + (self._longest - self._shortest) * self._draw()
             while not stop.is_set() and not self._wanted.is_set() and (left := end - self._clock.now()) > 0:
                 self._clock.wait(self._wanted, min(left, 1.0))
-            self._wanted.clear()
+            if self._wanted.is_set():
+                self._clock.wait(stop, self._respite)
+                self._wanted.clear()
             if not stop.is_set():
                 self._try(stop)
 

@@ -39,6 +39,7 @@ def informers(etcd, group):
         etcd.put(pod_key(name), pod_value(name))
     etcd.put(pod_key("done"), pod_value("done", phase="Failed"))
     etcd.put(pod_key("odd"), b"\xff\xff")
+    made.audit._respite = 0.05
     made.start()
     assert made.wait_for_sync(STOP, 10)
     yield made
