@@ -32,7 +32,7 @@ def test_two_candidates_four_transactions_each_one_death(record_property):
 
 
 def test_two_candidates_asked_to_stop(record_property):
-    assert explore(Limits(replicas=2, transactions=3, stops=2), record_property).states > 30_000
+    assert explore(Limits(replicas=2, transactions=3, deaths=0, stops=2), record_property).states > 10_000
 
 
 def test_a_person_who_deletes_a_key_of_the_lock(record_property):
@@ -40,7 +40,7 @@ def test_a_person_who_deletes_a_key_of_the_lock(record_property):
 
 
 def test_a_person_who_deletes_both(record_property):
-    assert explore(Limits(replicas=2, transactions=2, stops=1, deletions=2), record_property).states > 10_000
+    assert explore(Limits(replicas=2, transactions=2, deaths=0, stops=1, deletions=2), record_property).states > 10_000
 
 
 def test_an_etcd_that_was_wiped(record_property):
@@ -57,7 +57,8 @@ def test_three_candidates(record_property):
     "limits",
     [
         Limits(replicas=2, transactions=5, deaths=1),
-        Limits(replicas=2, transactions=4, deaths=1, stops=1, deletions=1),
+        Limits(replicas=2, transactions=4, deaths=0, stops=2),
+        Limits(replicas=2, transactions=4, deaths=0, deletions=1),
         Limits(replicas=2, transactions=3, deaths=1, deletions=2),
         Limits(replicas=2, transactions=3, deaths=1, deletions=1, wipes=1),
         Limits(replicas=3, transactions=3, deaths=1),
