@@ -23,7 +23,8 @@ def display_time(wall: float) -> str:
 
 
 def _encode(document: dict[str, Any]) -> bytes:
-    return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
+    # What was read may hold half of a surrogate pair, which JSON can say and UTF-8 can't.
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
 
 
 def _load(value: bytes) -> Any:
@@ -48,7 +49,7 @@ def _number(document: dict[str, Any], name: str) -> float:
 
 def _count(document: dict[str, Any], name: str) -> int:
     value = document.get(name, 0)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 62 else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
