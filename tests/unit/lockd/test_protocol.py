@@ -562,6 +562,20 @@ def test_p8_an_unsettled_acquire_is_proved_by_its_own_event(store, which):
     assert a.election.gate == sent + DEADLINE
 
 
+def test_p8_an_event_of_the_acquire_that_comes_late_does_not_settle_the_renewal_after_it(store):
+    a = candidate(store)
+    a.send(Acquire)
+    assert a.flight.commit().succeeded
+    late = lease_event(store.revision, store.value(LOCK.lease))
+    a.see(term_event(store.revision, store.value(LOCK.term)))
+    gate = a.election.gate
+    renew = a.later(PERIOD).send(Renew)
+    a.see(late)
+    assert a.election.gate == gate
+    a.later(a.election.config.attempt)
+    assert a.decide() == renew
+
+
 # --- P11: asked to stop with an acquire on its way ---
 
 
