@@ -63,6 +63,7 @@ class Process:
     heard: float = 0.0
     gate: float = -math.inf
     since: float = 0.0
+    guard: Guard | None = None
     inbox: list[Input] = field(default_factory=list)
 
     @property
@@ -214,6 +215,8 @@ class Timed:
                     self._wake(process, local + seconds)
                     return
                 case Stop():
+                    standing = process.guard is not None and self.store.space.guarded(process.guard.compares())
+                    assert not (action.released and standing), f"{process.identity} says {action}, but its term stands"
                     self.stops.append((self.now, process.identity, action))
                     self._end(process, f"stops: {action}")
                     return
@@ -240,8 +243,10 @@ class Timed:
             else:
                 self._last[process.identity] = len(self.beliefs)
                 self.beliefs.append(Belief(process.since, end, process.identity))
-        if process.gate == -math.inf:
+        if process.gate == -math.inf and process.election.hold is not None:
             self.note(f"{process.identity} leads")
+            hold = process.election.hold
+            process.guard = Guard(LOCK.term, hold.token, hold.term.encode())
             self._work(process)
         process.gate, process.since = gate, self.now
 
@@ -332,14 +337,12 @@ class Timed:
 
     def _work(self, process: Process) -> None:
         """Send a guarded write now and then; and end some time after being asked to."""
-        if not process.alive or process.election.hold is None:
+        election, guard = process.election, process.guard
+        if not process.alive or election.hold is None or guard is None:
             return
-        election, local = process.election, process.clock.local(self.now)
-        if not process.paused and local < process.gate and election.hold is not None:
-            guard = Guard(LOCK.term, election.hold.token, election.hold.term.encode())
-            way = self._way(process)
-            if way is not None:
-                self.at(self.now + way, lambda: self._write(process, guard))
+        leads = not process.paused and process.clock.local(self.now) < process.gate
+        if leads and (way := self._way(process)) is not None:
+            self.at(self.now + way, lambda: self._write(process, guard))
         if not process.paused and election.draining is not None and self.random.random() < 0.3:
             self._see(process, WorkEnded())
         self.at(self.now + self.random.uniform(0.2, 2.0), lambda: self._work(process))

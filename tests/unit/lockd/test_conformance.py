@@ -10,16 +10,21 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from component.clock import SystemClock
 from lockd.config import ElectionConfig
+from lockd.elector import Callbacks, Elector
 from lockd.errors import ConfigError
 from lockd.ports import Acquire, KeyEvent, Release, Renew, Which
 from lockd.signals import Read, Stop, StopReason, Wait
 from lockd.watchdog import renewal_problem
 from tests.harness.candidate import START, Candidate, holder_in, put_record, record_in, unknown
-from tests.harness.lock_store import LockStore
+from tests.harness.lock_store import LOCK, LockStore
+from tests.harness.record_store import MemoryRecordStore
+from tests.harness.wait import eventually
 
 ME, OTHER = "baz", "bing"
 NANOSECOND = 1e-9
@@ -256,6 +261,21 @@ def test_k1_a_health_check_sees_one_moment_of_the_election(store):
     assert me.election.hold.sent == before + 2.0
 
 
+def test_k1_checks_from_many_threads_while_it_renews_every_5_ms():
+    config = ElectionConfig(identity=ME, lease_duration=15.0, renew_deadline=10.0, retry_period=0.005)
+    callbacks = Callbacks(on_started_leading=lambda leadership: leadership.draining.wait(30.0))
+    elector = Elector(config, LOCK, MemoryRecordStore(), clock=SystemClock(), callbacks=callbacks)
+    with ThreadPoolExecutor(5) as pool:
+        running = pool.submit(elector.run)
+        eventually(lambda: elector.leadership is not None, within=10.0)
+        writes = elector.election.writes
+        checks = list(pool.map(lambda _: elector.check(), range(2000)))
+        eventually(lambda: elector.election.writes > writes + 3, within=10.0)
+        elector.request_stop()
+        assert running.result(10.0).exit_code == 0
+    assert set(checks) == {None}
+
+
 # --- H: the health check ---
 
 
@@ -305,6 +325,11 @@ def test_h5_a_leader_is_well_within_the_tolerance():
 def test_x1_durations_that_do_not_add_up_are_refused(durations, problem):
     with pytest.raises(ConfigError, match=problem):
         ElectionConfig(identity=ME, **durations)
+
+
+def test_x1_an_elector_without_work_is_refused():
+    with pytest.raises(TypeError, match="on_started_leading"):
+        Callbacks()
 
 
 def test_x1_fractions_of_a_second_are_kept(store):
