@@ -48,6 +48,7 @@ class SchedulingCycle:
         self._metrics = metrics
         self._token = int(token)
         self._clock = parts.clock
+        self._second, self._stamp = 0, ""
         self._held: dict[str, Cycle] = {}
         self._resolved: queue.SimpleQueue[tuple[Cycle, Status]] = queue.SimpleQueue()
 
@@ -101,7 +102,7 @@ class SchedulingCycle:
                 return None
         if pod.value is None:
             raise LookupError(f"pod {pod.path} has no stored value to bind")
-        value = codec.bound(pod.value, cycle.node_name, self._token, at=display_time(self._clock.wall()))
+        value = codec.bound(pod.value, cycle.node_name, self._token, at=self._now())
         key = object_key(self._parts.lock.prefix, POD, pod.name, pod.namespace)
         self._outcomes.binding(cycle)
         self._parts.expect(key, value, pod.on(cycle.node_name, token=self._token))
@@ -111,6 +112,13 @@ class SchedulingCycle:
         """The term ends: give up the places of those who were allowed at the last moment."""
         while not self._resolved.empty():
             self._outcomes.abandon(self._resolved.get()[0])
+
+    def _now(self) -> str:
+        """RFC 3339 in whole seconds, as conditions have it; made once a second."""
+        second = int(self._clock.wall())
+        if second != self._second:
+            self._second, self._stamp = second, display_time(second)
+        return self._stamp
 
     def reject(self, cycle: Cycle, status: Status) -> None:
         """A plugin refused a pod that has its place already, or failed."""
@@ -133,7 +141,8 @@ class SchedulingCycle:
         runtime, state, pod = cycle.runtime, cycle.state, cycle.pod
         began = self._clock.now()
         found = runtime.place(state, pod, nodes)
-        self._metrics.chosen(self._clock.now() - began)
+        if state.sampled:
+            self._metrics.chosen(self._clock.now() - began)
         if not isinstance(found, Diagnosis):
             return found.node_name
         nominated = ""

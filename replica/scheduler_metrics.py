@@ -51,7 +51,7 @@ class SchedulerMetrics:
         self._algorithm = meter.create_histogram(
             "scheduler_scheduling_algorithm_duration",
             unit="s",
-            description="From a pod to the choice of its node",
+            description="From a pod to the choice of its node, of sampled cycles",
             explicit_bucket_boundaries_advisory=ATTEMPT_BUCKETS,
         )
         self._sli = meter.create_histogram(

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from replica.api import resources
-from replica.cache.nodes import CPU, EPHEMERAL, LANES, MEMORY, PODS, Nodes
+from replica.cache.columns import Columns
+from replica.cache.nodes import CPU, EPHEMERAL, LANES, MEMORY, PODS, Changes
 
 if TYPE_CHECKING:
     from replica.api.nodes import Node
     from replica.api.pods import Pod
     from replica.api.podspec import PodSpec
+    from replica.cache.nodes import Nodes
 
 LIMIT = 1 << 56
 """Amounts of a node above this (64 PiB) count as this, so that a score's `100 * amount` stays within int64."""
@@ -72,65 +72,6 @@ class _Entry:
     scoring: list[int] = field(default_factory=lambda: [0, 0])
 
 
-class _Columns:
-    """One set of arrays with room for `capacity` rows. Rows count along the last index, so a lane is contiguous."""
-
-    def __init__(self, lanes: int, capacity: int) -> None:
-        self.allocatable = np.zeros((lanes, capacity), np.int64)
-        self.requested = np.zeros((lanes, capacity), np.int64)
-        self.scoring = np.zeros((2, capacity), np.int64)
-        self.unschedulable = np.zeros(capacity, np.bool_)
-        self.valid = np.zeros(capacity, np.bool_)
-        self.generation = np.zeros(capacity, np.int64)
-        self.node_generation = np.zeros(capacity, np.int64)
-        self.names: list[str] = []
-        self.index: dict[str, int] = {}
-        self.objects: list[Node | None] = []
-        self.pods: list[dict[str, Pod]] = []
-
-    def grown(self, lanes: int, capacity: int) -> _Columns:
-        """A copy with room for more."""
-        copy = _Columns(lanes, capacity)
-        old_lanes, old = self.allocatable.shape
-        copy.allocatable[:old_lanes, :old] = self.allocatable
-        copy.requested[:old_lanes, :old] = self.requested
-        copy.scoring[:, :old] = self.scoring
-        for name in ("unschedulable", "valid", "generation", "node_generation"):
-            getattr(copy, name)[:old] = getattr(self, name)
-        copy.names = list(self.names)
-        copy.index = dict(self.index)
-        copy.objects = list(self.objects)
-        copy.pods = list(map(dict, self.pods))
-        return copy
-
-    def append_row(self) -> None:
-        """One more row, of no node yet."""
-        self.names.append("")
-        self.objects.append(None)
-        self.pods.append({})
-
-    def rename(self, row: int, name: str) -> None:
-        """Give a row to another node, or to none ("")."""
-        old = self.names[row]
-        if old and self.index.get(old) == row:
-            del self.index[old]
-        self.names[row] = name
-        if name:
-            self.index[name] = row
-
-    def copy_row(self, row: int, source: _Columns) -> None:
-        self.allocatable[:, row] = source.allocatable[:, row]
-        self.requested[:, row] = source.requested[:, row]
-        self.scoring[:, row] = source.scoring[:, row]
-        self.unschedulable[row] = source.unschedulable[row]
-        self.valid[row] = source.valid[row]
-        self.generation[row] = source.generation[row]
-        self.node_generation[row] = source.node_generation[row]
-        self.rename(row, source.names[row])
-        self.objects[row] = source.objects[row]
-        self.pods[row] = dict(source.pods[row])
-
-
 class NodeTable:
     """Nodes and the pods on them, assumed ones too. Thread-safe.
 
@@ -140,13 +81,14 @@ class NodeTable:
     def __init__(self, capacity: int = 64) -> None:
         self._lock = threading.Lock()
         self._lanes: dict[str, int] = {name: lane for lane, name in enumerate(LANES)}
-        self._live = _Columns(len(LANES), capacity)
+        self._live = Columns(len(LANES), capacity)
         self._entries: dict[str, _Entry] = {}
         self._free: list[int] = []
         self._generation = 0
         self._count = 0
         self._changed: set[int] = set()
-        self._copy = _Columns(len(LANES), capacity)
+        self._changes = Changes()
+        self._copy = Columns(len(LANES), capacity)
         self._view: Nodes | None = None
 
     def set_node(self, node: Node) -> int:
@@ -235,18 +177,17 @@ class NodeTable:
         """The table as it is now. For one reader: the next call changes what the last one returned."""
         with self._lock:
             live, copy = self._live, self._copy
-            if copy.allocatable.shape != live.allocatable.shape:
+            if copy.allocatable.shape != live.allocatable.shape or len(copy.names) != len(live.names):
                 copy = self._copy = live.grown(*live.allocatable.shape)
                 self._view = None
-            else:
-                for _ in range(len(live.names) - len(copy.names)):
-                    copy.append_row()
-                    self._view = None
+            elif self._changed:
                 for row in self._changed:
                     copy.copy_row(row, live)
+                self._changes.add(self._changed)
             self._changed.clear()
             if self._view is None:
-                self._view = _view(copy, dict(self._lanes))
+                self._changes.forget()
+                self._view = copy.view(self._lanes, self._changes)
             self._view.count = self._count
             return self._view
 
@@ -310,23 +251,3 @@ class NodeTable:
         if node:
             self._live.node_generation[row] = self._generation
         self._changed.add(row)
-
-
-def _view(columns: _Columns, lanes: dict[str, int]) -> Nodes:
-    rows = len(columns.names)
-    return Nodes(
-        lanes=lanes,
-        allocatable=columns.allocatable[:, :rows],
-        requested=columns.requested[:, :rows],
-        scoring=columns.scoring[:, :rows],
-        unschedulable=columns.unschedulable[:rows],
-        valid=columns.valid[:rows],
-        generation=columns.generation[:rows],
-        node_generation=columns.node_generation[:rows],
-        names=columns.names,
-        index=columns.index,
-        objects=columns.objects,
-        pods=columns.pods,
-        first=0,
-        count=0,
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,38 @@ CPU, MEMORY, EPHEMERAL, PODS = range(4)
 LANES = ("cpu", "memory", "ephemeral-storage", "pods")
 """Their resource names. Units: millicpu, bytes, bytes, pods; extended resources in whole units."""
 
+REMEMBERED = 512
+"""Snapshots of which it is known what changed in them."""
+
+
+class Changes:
+    """Which rows changed from one snapshot to the next.
+
+    Attributes:
+        serial: Of the newest snapshot.
+    """
+
+    def __init__(self) -> None:
+        self.serial = 0
+        self._rows: deque[tuple[int, ...]] = deque(maxlen=REMEMBERED)
+
+    def add(self, rows: Iterable[int]) -> None:
+        """A new snapshot differs from the last in these rows."""
+        self.serial += 1
+        self._rows.append(tuple(rows))
+
+    def forget(self) -> None:
+        """A new snapshot has nothing to do with the last."""
+        self.serial += 1
+        self._rows.clear()
+
+    def since(self, serial: int) -> frozenset[int] | None:
+        """The rows that changed after the snapshot of `serial`; None when that isn't known."""
+        steps = self.serial - serial
+        if steps > len(self._rows):
+            return None
+        return frozenset(row for step in range(1, steps + 1) for row in self._rows[-step])
+
 
 class Nodes:
     """A consistent view of the node table: row `i` of every column is the same node at the same moment.
@@ -41,23 +74,25 @@ class Nodes:
         node_generation: int64[row], grows with each change of the node itself (not of its pods): what is derived from a
             node's labels or taints is good until this moves.
         names: Node names by row ("" where not valid).
-        index: Node name -> the table's row.
+        index: Node name -> row of the whole table.
         objects: The nodes by row (None where not valid).
         pods: By row, the pods on the node by uid.
-        first: The table's row of row 0 (above 0 in a window).
         count: Rows that are valid.
+        changes: Of the whole table, from one snapshot to the next.
+        part: The table's rows that these are; None for all of them.
     """
 
     __slots__ = (
         "allocatable",
+        "changes",
         "count",
-        "first",
         "generation",
         "index",
         "lanes",
         "names",
         "node_generation",
         "objects",
+        "part",
         "pods",
         "requested",
         "scoring",
@@ -80,8 +115,9 @@ class Nodes:
         index: Mapping[str, int],
         objects: Sequence[Node | None],
         pods: Sequence[Mapping[str, Pod]],
-        first: int,
         count: int,
+        changes: Changes,
+        part: Sequence[int] | None = None,
     ) -> None:
         self.lanes = lanes
         self.allocatable = allocatable
@@ -95,8 +131,9 @@ class Nodes:
         self.index = index
         self.objects = objects
         self.pods = pods
-        self.first = first
         self.count = count
+        self.changes = changes
+        self.part = part
 
     @property
     def size(self) -> int:
@@ -104,16 +141,17 @@ class Nodes:
 
     def named(self, names: Iterable[str]) -> Flags:
         """bool[size]: the rows of these nodes; names of none are ignored."""
+        rows = [row for name in names if (row := self.index.get(name)) is not None]
+        if self.part is not None:
+            return np.isin(self.part, rows)
         flags = np.zeros(self.size, np.bool_)
-        for name in names:
-            row = self.index.get(name)
-            if row is not None and 0 <= row - self.first < self.size:
-                flags[row - self.first] = True
+        flags[rows] = True
         return flags
 
-    def window(self, start: int, stop: int) -> Nodes:
-        """The rows `start` to `stop` as nodes of their own, sharing memory: to ask again about a row that changed."""
-        cut = slice(start, stop)
+    def take(self, rows: Sequence[int]) -> Nodes:
+        """Some rows of the whole table as nodes of their own: to ask again about those that changed."""
+        # One row, the usual case, shares its memory; several are copied.
+        cut = slice(rows[0], rows[0] + 1) if len(rows) == 1 else list(rows)
         valid = self.valid[cut]
         return Nodes(
             lanes=self.lanes,
@@ -124,10 +162,11 @@ class Nodes:
             valid=valid,
             generation=self.generation[cut],
             node_generation=self.node_generation[cut],
-            names=self.names[cut],
+            names=[self.names[row] for row in rows],
             index=self.index,
-            objects=self.objects[cut],
-            pods=self.pods[cut],
-            first=self.first + start,
+            objects=[self.objects[row] for row in rows],
+            pods=[self.pods[row] for row in rows],
             count=int(np.count_nonzero(valid)),
+            changes=self.changes,
+            part=tuple(rows),
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replica.framework.interface import Refusal
+from replica.framework.interface import Normalizer, Refusal, ScorePlugin
 from replica.framework.node_info import NodeInfo
 from replica.framework.status import Code, PluginFailed
 
@@ -50,6 +50,27 @@ def score_one_by_one(plugin: NodeScorePlugin, state: CycleState, pod: Pod, nodes
     for row in np.flatnonzero(feasible).tolist():
         scores[row] = plugin.score_node(state, pod, NodeInfo(nodes, row))
     return scores
+
+
+class Weighted:
+    """A Score plugin and what its scores are multiplied by."""
+
+    __slots__ = ("normalizer", "one_by_one", "plugin", "vector", "weight")
+
+    def __init__(self, plugin: ScorePlugin | NodeScorePlugin, weight: int) -> None:
+        self.plugin = plugin
+        self.weight = weight
+        # Asked once: isinstance of a protocol looks at every member.
+        self.vector = plugin if isinstance(plugin, ScorePlugin) else None
+        self.one_by_one = None if isinstance(plugin, ScorePlugin) else plugin
+        self.normalizer = plugin if isinstance(plugin, Normalizer) else None
+
+    def score(self, state: CycleState, pod: Pod, nodes: Nodes, feasible: Flags) -> Amounts:
+        if self.vector is not None:
+            return self.vector.score(state, pod, nodes)
+        if self.one_by_one is not None:
+            return score_one_by_one(self.one_by_one, state, pod, nodes, feasible)
+        return np.zeros(nodes.size, np.int64)
 
 
 def _rows(rows: list[int], size: int) -> Flags:

@@ -55,6 +55,13 @@ class CycleState:
     def delete(self, key: str) -> None:
         self._values.pop(key, None)
 
+    def adopt(self, other: CycleState) -> None:
+        """Take over what plugins wrote for a pod of the same signature; what can be cloned is."""
+        copy = other.clone()
+        self._values = copy._values  # noqa: SLF001 - of its own class
+        self.skip_filter = copy.skip_filter
+        self.skip_score = copy.skip_score
+
     def clone(self) -> CycleState:
         """A copy for a dry run; values that can be cloned are, the others are shared."""
         copy = CycleState(sampled=False)

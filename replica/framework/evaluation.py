@@ -7,27 +7,32 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replica.framework.adapter import filter_one_by_one, score_one_by_one
+from replica.framework.adapter import filter_one_by_one
+from replica.framework.by_row import ByRow
 from replica.framework.diagnosis import Diagnosis
 from replica.framework.interface import (
     HIGHEST_SCORE,
     FilterPlugin,
     NodeFilterPlugin,
-    NodeScorePlugin,
-    Normalizer,
-    ScorePlugin,
 )
+from replica.framework.reasons import Reasons
+from replica.framework.standing import Standing, Standings
 from replica.framework.status import Code, PluginFailed
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from replica.api.pods import Pod
     from replica.cache.nodes import Amounts, Flags, Nodes
+    from replica.framework.adapter import Weighted
     from replica.framework.cycle_state import CycleState
     from replica.framework.interface import Plugin, PreFilterPlugin, PreScorePlugin, Refusal
     from replica.framework.metrics import FrameworkMetrics
+
+
+MOST_BY_ROW = 8
+"""Changed rows that are asked about one by one; more of them are cheaper as a column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,27 +53,6 @@ class Placement:
     score: int = 0
 
 
-class Weighted:
-    """A Score plugin and what its scores are multiplied by."""
-
-    __slots__ = ("normalizer", "one_by_one", "plugin", "vector", "weight")
-
-    def __init__(self, plugin: ScorePlugin | NodeScorePlugin, weight: int) -> None:
-        self.plugin = plugin
-        self.weight = weight
-        # Asked once: isinstance of a protocol looks at every member.
-        self.vector = plugin if isinstance(plugin, ScorePlugin) else None
-        self.one_by_one = None if isinstance(plugin, ScorePlugin) else plugin
-        self.normalizer = plugin if isinstance(plugin, Normalizer) else None
-
-    def score(self, state: CycleState, pod: Pod, nodes: Nodes, feasible: Flags) -> Amounts:
-        if self.vector is not None:
-            return self.vector.score(state, pod, nodes)
-        if self.one_by_one is not None:
-            return score_one_by_one(self.one_by_one, state, pod, nodes, feasible)
-        return np.zeros(nodes.size, np.int64)
-
-
 @dataclass(slots=True)
 class _Trace:
     """What the filters said of one pod, for the diagnosis."""
@@ -77,25 +61,6 @@ class _Trace:
     narrowed_by: tuple[str, ...] = ()
     verdicts: list[tuple[FilterPlugin, Flags]] = field(default_factory=list)
     refusals: list[tuple[str, Sequence[Refusal]]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Reasons:
-    """Reasons counted, who gave them, and the rows where preemption may help."""
-
-    resolvable: Flags
-    counts: dict[str, int] = field(default_factory=dict)
-    plugins: set[str] = field(default_factory=set)
-
-    def add(self, plugin: str, refusals: Sequence[Refusal], among: Flags) -> None:
-        for refusal in refusals:
-            rows = refusal.rows & among
-            count = int(np.count_nonzero(rows))
-            if count:
-                self.plugins.add(plugin)
-                self.counts[refusal.reason] = self.counts.get(refusal.reason, 0) + count
-                if refusal.code is not Code.UNSCHEDULABLE:
-                    self.resolvable &= ~rows
 
 
 class Evaluator:
@@ -124,49 +89,86 @@ class Evaluator:
         )
         self._pre_scores = tuple(pre_scores)
         self._scores = tuple(scores)
+        self._standings = Standings()
+        self._by_row = ByRow.of(filters, scores)
         self._draw = draw
         self._metrics = metrics
 
-    def place(self, state: CycleState, pod: Pod, nodes: Nodes) -> Placement | Diagnosis:
+    def place(
+        self, state: CycleState, pod: Pod, nodes: Nodes, signature: Hashable | None = None
+    ) -> Placement | Diagnosis:
         """The best node for a pod, or why there is none.
+
+        Args:
+            signature: Pods of one signature share an evaluation; None: this one is evaluated by itself.
 
         Raises:
             PluginFailed: A plugin is broken.
         """
         if not nodes.count:
             return Diagnosis(0)
-        feasible = self.feasible(state, pod, nodes)
-        if isinstance(feasible, Diagnosis):
-            return feasible
-        count = int(np.count_nonzero(feasible))
-        if count == 1:
-            row = int(feasible.argmax())
-            return Placement(nodes.names[row], row, 1, nodes.count)
-        scores = self.score(state, pod, nodes, feasible)
-        row = self._choose(scores, feasible)
-        return Placement(nodes.names[row], row, count, nodes.count, int(scores[row]))
+        known = self._standings.get(signature) if signature is not None else None
+        if known is not None and self._renew(known, nodes):
+            state.adopt(known.state)
+            if known.diagnosis is not None:
+                return known.diagnosis
+            if (row := known.choose(self._draw)) is not None:
+                return Placement(nodes.names[row], row, known.count, nodes.count, known.score(row))
+        standing = self._evaluate(state, pod, nodes, shared=signature is not None)
+        if signature is not None and self._may_share(state):
+            self._standings.put(signature, standing)
+        row = standing.choose(self._draw)
+        if standing.diagnosis is not None or row is None:
+            return standing.diagnosis or Diagnosis(nodes.count)
+        return Placement(nodes.names[row], row, standing.count, nodes.count, standing.score(row))
 
-    def feasible(self, state: CycleState, pod: Pod, nodes: Nodes) -> Flags | Diagnosis:
-        """bool[size]: the nodes that can take the pod, at least one, or why none can.
-
-        Raises:
-            PluginFailed: A plugin is broken.
-        """
+    def _evaluate(self, state: CycleState, pod: Pod, nodes: Nodes, *, shared: bool) -> Standing:
+        """A pass over all nodes. What is shared is scored even if there is one feasible node and no choice."""
         found = self._pre_filter(state, pod, nodes)
+        serial = nodes.changes.serial
         if isinstance(found, Diagnosis):
-            return found
-        allowed, narrowed_by = found
-        trace = _Trace(nodes.valid if allowed is None else nodes.valid & allowed, narrowed_by)
-        passed = self._filter(state, pod, nodes, trace)
-        return passed if passed.any() else self._diagnose(state, pod, nodes, trace)
+            return Standing(pod, state, nodes=nodes, serial=serial, diagnosis=found)
+        names, narrowed_by = found
+        trace = _Trace(nodes.valid if names is None else nodes.valid & nodes.named(names), narrowed_by)
+        feasible = self._filter(state, pod, nodes, trace)
+        count = int(np.count_nonzero(feasible))
+        if not count:
+            found = self._diagnose(state, pod, nodes, trace)
+            return Standing(pod, state, nodes=nodes, serial=serial, diagnosis=found)
+        scores = None
+        if count > 1 or shared:
+            self._pre_score(state, pod, nodes, feasible)
+            scores = self._score(state, pod, nodes, feasible)
+        return Standing(pod, state, nodes=nodes, serial=serial, names=names, feasible=feasible, scores=scores)
 
-    def score(self, state: CycleState, pod: Pod, nodes: Nodes, feasible: Flags) -> Amounts:
-        """int64[size]: the weighted sum of all scores. Rows that aren't feasible don't matter.
+    def _renew(self, known: Standing, nodes: Nodes) -> bool:
+        """Ask again about the rows that changed since; False when a pass over all nodes is the better way."""
+        changed = nodes.changes.since(known.serial)
+        if changed is None or len(changed) > max(1, nodes.size // 8):
+            return False
+        if changed:
+            if known.diagnosis is not None:
+                return False
+            rows = sorted(changed)
+            if self._by_row is not None and len(rows) <= MOST_BY_ROW:
+                self._by_row.update(known, nodes, rows)
+                known.serial = nodes.changes.serial
+                return True
+            part = nodes.take(rows)
+            trace = _Trace(part.valid if known.names is None else part.valid & part.named(known.names))
+            feasible = self._filter(known.state, known.pod, part, trace)
+            known.update(rows, feasible, self._score(known.state, known.pod, part, feasible))
+        known.serial = nodes.changes.serial
+        return True
 
-        Raises:
-            PluginFailed: A plugin is broken.
-        """
-        self._pre_score(state, pod, nodes, feasible)
+    def _may_share(self, state: CycleState) -> bool:
+        """Does each node's score depend on that node alone? A normalized one depends on all that are feasible."""
+        return all(each.normalizer is None or each.plugin.name in state.skip_score for each in self._scores)
+
+    # --- steps -------------------------------------------------------------------------------------------------------
+
+    def _score(self, state: CycleState, pod: Pod, nodes: Nodes, feasible: Flags) -> Amounts:
+        """int64[size]: the weighted sum of all scores. Rows that aren't feasible don't matter."""
         total = np.zeros(nodes.size, np.int64)
         began = self._metrics.begin(state)
         for weighted in self._scores:
@@ -186,12 +188,10 @@ class Evaluator:
         self._metrics.point("Score", "Success", began)
         return total
 
-    # --- steps -------------------------------------------------------------------------------------------------------
-
     def _pre_filter(
         self, state: CycleState, pod: Pod, nodes: Nodes
-    ) -> tuple[Flags | None, tuple[str, ...]] | Diagnosis:
-        """The rows that all PreFilters leave (None: all) and who narrowed them down, or why the pod is refused."""
+    ) -> tuple[frozenset[str] | None, tuple[str, ...]] | Diagnosis:
+        """The nodes that all PreFilters leave (None: all) and who narrowed them down, or why the pod is refused."""
         names: frozenset[str] | None = None
         narrowed: list[str] = []
         began = self._metrics.begin(state)
@@ -219,7 +219,7 @@ class Evaluator:
                 narrowed.append(plugin.name)
                 names = result.node_names if names is None else names & result.node_names
         self._metrics.point("PreFilter", "Success", began)
-        return (None, ()) if names is None else (nodes.named(names), tuple(narrowed))
+        return names, tuple(narrowed)
 
     def _filter(self, state: CycleState, pod: Pod, nodes: Nodes, trace: _Trace) -> Flags:
         passed = trace.allowed
@@ -266,7 +266,7 @@ class Evaluator:
 
     def _diagnose(self, state: CycleState, pod: Pod, nodes: Nodes, trace: _Trace) -> Diagnosis:
         """Count the reasons: of each node those of the first plugin that refused it."""
-        found = _Reasons(trace.allowed.copy())
+        found = Reasons(trace.allowed.copy())
         if trace.narrowed_by and (left_out := int(np.count_nonzero(nodes.valid & ~trace.allowed))):
             found.counts[f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(trace.narrowed_by))}]"] = left_out
             found.plugins.update(trace.narrowed_by)
@@ -287,12 +287,6 @@ class Evaluator:
             frozenset(found.plugins),
             resolvable=found.resolvable if found.resolvable.any() else None,
         )
-
-    def _choose(self, scores: Amounts, feasible: Flags) -> int:
-        """The row with the highest score; of several one by chance."""
-        best = np.where(feasible, scores, np.int64(-1))
-        rows = np.flatnonzero(best == best.max())
-        return int(rows[0] if rows.size == 1 else rows[self._draw.randrange(rows.size)])
 
 
 def as_failure(error: Exception, plugin: Plugin, point: str) -> PluginFailed:

@@ -70,9 +70,11 @@ class EnqueueExtensions(Plugin, Protocol):
 
 @runtime_checkable
 class SigningPlugin(Plugin, Protocol):
-    """Tells pods apart by what this plugin's Filter and Score read of them.
+    """Tells pods apart by what this plugin's PreFilter, Filter and Score read of them.
 
-    Pods whose signatures agree in all plugins share one evaluation; a plugin without this protocol lets none share.
+    Pods whose signatures agree in all plugins share one evaluation, and only nodes that changed are asked about again.
+    So what this plugin says of a node must follow from the signature and that node alone, not from other nodes or from
+    which are feasible; for a pod of which that isn't true it gives None. Without this protocol no pod shares.
     """
 
     def signature(self, pod: Pod) -> Hashable | None:
@@ -171,6 +173,24 @@ class Normalizer(Plugin, Protocol):
     def normalize(self, state: CycleState, pod: Pod, scores: Amounts, feasible: Flags) -> Amounts:
         """int64[size] from what `score` gave. Rows that aren't feasible don't matter."""
         ...
+
+
+@runtime_checkable
+class RowFilterPlugin(FilterPlugin, Protocol):
+    """A Filter that can also be asked about one row, which costs less than a column of one.
+
+    When every Filter and Score of a profile has this form, nodes that changed between pods that are alike are asked
+    about by it. It must say what `filter` says.
+    """
+
+    def filter_row(self, state: CycleState, pod: Pod, nodes: Nodes, row: int) -> bool: ...
+
+
+@runtime_checkable
+class RowScorePlugin(ScorePlugin, Protocol):
+    """A Score that can also be asked about one row. It must say what `score` says."""
+
+    def score_row(self, state: CycleState, pod: Pod, nodes: Nodes, row: int) -> int: ...
 
 
 @runtime_checkable

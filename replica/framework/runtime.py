@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from lockd.errors import ConfigError
-from replica.framework.evaluation import Evaluator, Weighted, as_failure
+from replica.framework.adapter import Weighted
+from replica.framework.evaluation import Evaluator, as_failure
 from replica.framework.interface import EnqueueExtensions, PostFilterResult, SigningPlugin
 from replica.framework.metrics import FrameworkMetrics
 from replica.framework.profile import Point
@@ -105,7 +106,7 @@ class Runtime:
                 *self._pre_binds,
             )
         }
-        self._signing = _signers((*filters, *scores, *self._reserves, *self._permits))
+        self._signing = _signers((*pre_filters, *filters, *scores, *self._reserves, *self._permits, *self._pre_binds))
 
     # --- the queue's questions
 
@@ -161,7 +162,7 @@ class Runtime:
         Raises:
             PluginFailed: A plugin is broken.
         """
-        return self._evaluator.place(state, pod, nodes)
+        return self._evaluator.place(state, pod, nodes, self.signature(pod))
 
     def post_filter(self, state: CycleState, pod: Pod, nodes: Nodes, diagnosis: Diagnosis) -> PostFilterResult:
         """The first PostFilter plugin that makes room, else what the last one said.

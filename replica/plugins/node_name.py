@@ -30,6 +30,9 @@ class NodeName:
     def filter(self, _state: CycleState, pod: Pod, nodes: Nodes) -> Flags | None:
         return nodes.named((pod.node,)) if pod.node else None
 
+    def filter_row(self, _state: CycleState, pod: Pod, nodes: Nodes, row: int) -> bool:
+        return not pod.node or nodes.names[row] == pod.node
+
     def explain(self, _state: CycleState, _pod: Pod, nodes: Nodes) -> Sequence[Refusal]:
         return (Refusal(REASON, np.ones(nodes.size, np.bool_), Code.UNRESOLVABLE),)
 

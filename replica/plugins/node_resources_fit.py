@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -42,7 +42,25 @@ def _most(allocatable: Amounts, requested: Amounts) -> Amounts:
     return np.minimum(requested, allocatable) * HIGHEST_SCORE // np.maximum(allocatable, 1)
 
 
-STRATEGIES: Mapping[str, Callable[[Amounts, Amounts], Amounts]] = {LEAST_ALLOCATED: _least, MOST_ALLOCATED: _most}
+def _least_one(allocatable: int, requested: int) -> int:
+    return max(allocatable - requested, 0) * HIGHEST_SCORE // allocatable
+
+
+def _most_one(allocatable: int, requested: int) -> int:
+    return min(requested, allocatable) * HIGHEST_SCORE // allocatable
+
+
+class _Strategy(NamedTuple):
+    """One rule, for columns and for single rows."""
+
+    column: Callable[[Amounts, Amounts], Amounts]
+    row: Callable[[int, int], int]
+
+
+STRATEGIES: Mapping[str, _Strategy] = {
+    LEAST_ALLOCATED: _Strategy(_least, _least_one),
+    MOST_ALLOCATED: _Strategy(_most, _most_one),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +115,7 @@ class NodeResourcesFit:
 
     def __init__(self, args: FitArgs) -> None:
         self._args = args
-        self._score = STRATEGIES[args.strategy]
+        self._score, self._score_one = STRATEGIES[args.strategy]
 
     def filter(self, _state: CycleState, pod: Pod, nodes: Nodes) -> Flags:
         fits: Flags = nodes.requested[PODS] < nodes.allocatable[PODS]
@@ -106,6 +124,15 @@ class NodeResourcesFit:
                 return np.zeros(nodes.size, np.bool_)
             fits &= _room(nodes, lane) >= amount
         return fits
+
+    def filter_row(self, _state: CycleState, pod: Pod, nodes: Nodes, row: int) -> bool:
+        requested, allocatable = nodes.requested, nodes.allocatable
+        if requested.item(PODS, row) >= allocatable.item(PODS, row):
+            return False
+        return all(
+            lane is not None and allocatable.item(lane, row) - requested.item(lane, row) >= amount
+            for _, lane, amount in self._needs(demand_of(pod.spec), nodes)
+        )
 
     def explain(self, _state: CycleState, pod: Pod, nodes: Nodes) -> Sequence[Refusal]:
         full = nodes.requested[PODS] >= nodes.allocatable[PODS]
@@ -135,6 +162,19 @@ class NodeResourcesFit:
             total += self._score(allocatable, requested) * there
             weights += there
         return total // np.maximum(weights, 1)
+
+    def score_row(self, _state: CycleState, pod: Pod, nodes: Nodes, row: int) -> int:
+        demand = demand_of(pod.spec)
+        total = weights = 0
+        for resource, weight in self._args.resources:
+            lane = nodes.lanes.get(resource)
+            allocatable = 0 if lane is None else nodes.allocatable.item(lane, row)
+            if lane is None or not allocatable or (more := _counted(lane, resource, demand)) is None:
+                continue
+            already = nodes.scoring.item(lane, row) if lane in {CPU, MEMORY} else nodes.requested.item(lane, row)
+            total += weight * self._score_one(allocatable, already + more)
+            weights += weight
+        return total // weights if weights else 0
 
     def signature(self, pod: Pod) -> Hashable:
         return demand_of(pod.spec)
@@ -183,12 +223,19 @@ def _refusals(reason: str, refused: Flags, never: Flags) -> Iterator[Refusal]:
 
 def _scored(nodes: Nodes, lane: int, resource: str, demand: Demand) -> Amounts | None:
     """What would be requested of a resource with the pod; None when it doesn't count for this pod."""
-    already: Amounts
-    if lane in {CPU, MEMORY}:
-        already = nodes.scoring[lane]
-        return already + (demand.scoring_cpu if lane == CPU else demand.scoring_memory)
-    already = nodes.requested[lane]
+    more = _counted(lane, resource, demand)
+    if more is None:
+        return None
+    already: Amounts = nodes.scoring[lane] if lane in {CPU, MEMORY} else nodes.requested[lane]
+    return already + more
+
+
+def _counted(lane: int, resource: str, demand: Demand) -> int | None:
+    """What a pod adds to a resource in scores; None when it isn't scored by it."""
+    if lane == CPU:
+        return demand.scoring_cpu
+    if lane == MEMORY:
+        return demand.scoring_memory
     if lane == EPHEMERAL:
-        return already + demand.ephemeral
-    amount = dict(demand.extended).get(resource, 0)
-    return already + amount if amount else None
+        return demand.ephemeral
+    return dict(demand.extended).get(resource) or None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from replica.api.taints import NO_SCHEDULE, UNSCHEDULABLE, Taint
@@ -32,6 +33,9 @@ class NodeUnschedulable:
     def filter(self, _state: CycleState, pod: Pod, nodes: Nodes) -> Flags | None:
         return None if _tolerates(pod.spec) else ~nodes.unschedulable
 
+    def filter_row(self, _state: CycleState, pod: Pod, nodes: Nodes, row: int) -> bool:
+        return not nodes.unschedulable.item(row) or _tolerates(pod.spec)
+
     def explain(self, _state: CycleState, _pod: Pod, nodes: Nodes) -> Sequence[Refusal]:
         return (Refusal(REASON, nodes.unschedulable, Code.UNRESOLVABLE),)
 
@@ -48,5 +52,6 @@ def make(_args: Mapping[str, Any], _handle: Handle) -> NodeUnschedulable:
     return NodeUnschedulable()
 
 
+@lru_cache(maxsize=4096)
 def _tolerates(spec: PodSpec) -> bool:
     return any(toleration.tolerates(_TAINT) for toleration in spec.tolerations)

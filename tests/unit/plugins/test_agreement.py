@@ -112,6 +112,8 @@ def test_fit_refuses_what_a_plain_reading_refuses(clusters):
                 want[each.name] = sorted(reasons)
         found = refusals(plugin, ask, view)
         assert {name: sorted(reasons) for name, reasons in found.items()} == want
+        by_row = {each.name for each in nodes if not plugin.filter_row(CycleState(), ask, view, view.index[each.name])}
+        assert by_row == set(want)
         seen += len(want)
     assert seen > CLUSTERS  # the draw refuses often enough to mean something
 
@@ -139,7 +141,9 @@ def test_fit_scores_as_a_plain_reading_does(clusters, strategy):
         scores = plugin.score(CycleState(), ask, view)
         for each in nodes:
             want = plain_score(ask, dict(each.allocatable), on(each.name, placed), strategy)
-            assert scores[view.index[each.name]] == want
+            row = view.index[each.name]
+            assert scores[row] == want
+            assert plugin.score_row(CycleState(), ask, view, row) == want
 
 
 def test_cordoned_nodes_are_refused_as_by_a_plain_reading(clusters):

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from replica.cache.node_table import DEMAND_LIMIT, LIMIT, NodeTable, demand_of
-from replica.cache.nodes import CPU, EPHEMERAL, MEMORY, PODS
+from replica.cache.nodes import CPU, EPHEMERAL, MEMORY, PODS, REMEMBERED
 from tests.harness.objects import node, pod
 
 if TYPE_CHECKING:
@@ -167,19 +167,55 @@ def test_amounts_beyond_the_limit_saturate_and_come_back_exactly():
     assert table.snapshot().requested[MEMORY, row] == 1 << 20
 
 
-def test_a_window_shares_its_rows():
+def test_rows_can_be_taken_apart():
     table = NodeTable()
     for name in "abcd":
         table.set_node(node(name))
+    table.add_pod("c", pod(requests={"cpu": "1"}))
     table.remove_node("b")
     nodes = table.snapshot()
-    window = nodes.window(1, 3)
-    assert window.size == 2
-    assert window.count == 1
-    assert window.first == 1
-    assert list(window.names) == ["", "c"]
-    assert np.shares_memory(window.allocatable, nodes.allocatable)
-    assert window.named(["a", "c", "d"]).tolist() == [False, True]
+    one = nodes.take([2])
+    assert (list(one.names), one.size, one.count, one.part) == (["c"], 1, 1, (2,))
+    assert np.shares_memory(one.allocatable, nodes.allocatable)
+    some = nodes.take([1, 2, 3])
+    assert list(some.names) == ["", "c", "d"]
+    assert some.count == 2
+    assert some.requested[CPU].tolist() == [0, 1000, 0]
+    assert some.named(["a", "c", "d"]).tolist() == [False, True, True]
+    assert one.named([]).tolist() == [False]
+
+
+def test_what_changed_since_a_snapshot_is_known():
+    table = NodeTable()
+    for name in "abcd":
+        table.set_node(node(name))
+    changes = table.snapshot().changes
+    first = changes.serial
+    assert changes.since(first) == frozenset()
+    table.add_pod("b", pod())
+    table.snapshot()
+    table.add_pod("d", pod())
+    table.set_node(node("b"))
+    table.snapshot()
+    assert changes.since(first) == {1, 3}
+    assert changes.since(first + 1) == {1, 3}
+    assert changes.since(first + 2) == frozenset()
+    table.snapshot()
+    assert changes.serial == first + 2
+    table.set_node(node("new"))
+    table.snapshot()
+    assert changes.since(first + 2) is None
+
+
+def test_changes_are_remembered_for_a_while_only():
+    table = NodeTable()
+    table.set_node(node("a"))
+    first = table.snapshot().changes.serial
+    for number in range(REMEMBERED + 1):
+        table.add_pod("a", pod(uid=f"u{number}"))
+        changes = table.snapshot().changes
+    assert changes.since(first) is None
+    assert changes.since(first + 1) == {0}
 
 
 def test_a_demand_is_sorted_out_by_resource():

@@ -1,0 +1,95 @@
+"""The arrays behind a table of nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from replica.cache.nodes import Nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from replica.api.nodes import Node
+    from replica.api.pods import Pod
+    from replica.cache.nodes import Changes
+
+
+class Columns:
+    """One set of arrays with room for `capacity` rows. Rows count along the last index, so a lane is contiguous."""
+
+    def __init__(self, lanes: int, capacity: int) -> None:
+        self.allocatable = np.zeros((lanes, capacity), np.int64)
+        self.requested = np.zeros((lanes, capacity), np.int64)
+        self.scoring = np.zeros((2, capacity), np.int64)
+        self.unschedulable = np.zeros(capacity, np.bool_)
+        self.valid = np.zeros(capacity, np.bool_)
+        self.generation = np.zeros(capacity, np.int64)
+        self.node_generation = np.zeros(capacity, np.int64)
+        self.names: list[str] = []
+        self.index: dict[str, int] = {}
+        self.objects: list[Node | None] = []
+        self.pods: list[dict[str, Pod]] = []
+
+    def grown(self, lanes: int, capacity: int) -> Columns:
+        """A copy with room for more."""
+        copy = Columns(lanes, capacity)
+        old_lanes, old = self.allocatable.shape
+        copy.allocatable[:old_lanes, :old] = self.allocatable
+        copy.requested[:old_lanes, :old] = self.requested
+        copy.scoring[:, :old] = self.scoring
+        for name in ("unschedulable", "valid", "generation", "node_generation"):
+            getattr(copy, name)[:old] = getattr(self, name)
+        copy.names = list(self.names)
+        copy.index = dict(self.index)
+        copy.objects = list(self.objects)
+        copy.pods = list(map(dict, self.pods))
+        return copy
+
+    def append_row(self) -> None:
+        """One more row, of no node yet."""
+        self.names.append("")
+        self.objects.append(None)
+        self.pods.append({})
+
+    def rename(self, row: int, name: str) -> None:
+        """Give a row to another node, or to none ("")."""
+        old = self.names[row]
+        if old and self.index.get(old) == row:
+            del self.index[old]
+        self.names[row] = name
+        if name:
+            self.index[name] = row
+
+    def copy_row(self, row: int, source: Columns) -> None:
+        self.allocatable[:, row] = source.allocatable[:, row]
+        self.requested[:, row] = source.requested[:, row]
+        self.scoring[:, row] = source.scoring[:, row]
+        self.unschedulable[row] = source.unschedulable[row]
+        self.valid[row] = source.valid[row]
+        self.generation[row] = source.generation[row]
+        self.node_generation[row] = source.node_generation[row]
+        self.rename(row, source.names[row])
+        self.objects[row] = source.objects[row]
+        self.pods[row] = dict(source.pods[row])
+
+    def view(self, lanes: Mapping[str, int], changes: Changes) -> Nodes:
+        """All rows, for those who read."""
+        rows = len(self.names)
+        return Nodes(
+            lanes=dict(lanes),
+            allocatable=self.allocatable[:, :rows],
+            requested=self.requested[:, :rows],
+            scoring=self.scoring[:, :rows],
+            unschedulable=self.unschedulable[:rows],
+            valid=self.valid[:rows],
+            generation=self.generation[:rows],
+            node_generation=self.node_generation[:rows],
+            names=self.names,
+            index=self.index,
+            objects=self.objects,
+            pods=self.pods,
+            count=0,
+            changes=changes,
+        )

@@ -1,0 +1,76 @@
+"""Asks plugins about single rows, where all of a profile's can be asked so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from replica.framework.interface import HIGHEST_SCORE, Normalizer, RowFilterPlugin, RowScorePlugin
+from replica.framework.status import PluginFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from replica.cache.nodes import Nodes
+    from replica.framework.adapter import Weighted
+    from replica.framework.interface import Plugin
+    from replica.framework.standing import Standing
+
+
+class ByRow:
+    """The same filters and scores as columns would give, for a few rows."""
+
+    def __init__(self, filters: Sequence[RowFilterPlugin], scores: Sequence[tuple[RowScorePlugin, int]]) -> None:
+        self._filters = tuple(filters)
+        self._scores = tuple(scores)
+
+    @classmethod
+    def of(cls, filters: Sequence[Plugin], scores: Sequence[Weighted]) -> Self | None:
+        """None when some plugin can't be asked about one row."""
+        row_filters = [plugin for plugin in filters if isinstance(plugin, RowFilterPlugin)]
+        row_scores = [
+            (each.plugin, each.weight)
+            for each in scores
+            if isinstance(each.plugin, RowScorePlugin) and not isinstance(each.plugin, Normalizer)
+        ]
+        if len(row_filters) < len(filters) or len(row_scores) < len(scores):
+            return None
+        return cls(row_filters, row_scores)
+
+    def update(self, known: Standing, nodes: Nodes, rows: Sequence[int]) -> None:
+        """Ask about rows that changed, and enter how they stand now.
+
+        Raises:
+            PluginFailed: A plugin is broken.
+        """
+        for row in rows:
+            fits = self._fits(known, nodes, row)
+            known.update_row(row, fits=fits, score=self._score(known, nodes, row) if fits else 0)
+
+    def _fits(self, known: Standing, nodes: Nodes, row: int) -> bool:
+        if not nodes.valid.item(row) or (known.names is not None and nodes.names[row] not in known.names):
+            return False
+        state = known.state
+        for plugin in self._filters:
+            if plugin.name in state.skip_filter:
+                continue
+            try:
+                passes = plugin.filter_row(state, known.pod, nodes, row)
+            except Exception as error:
+                raise PluginFailed(plugin.name, "Filter", str(error) or repr(error)) from error
+            if not passes:
+                return False
+        return True
+
+    def _score(self, known: Standing, nodes: Nodes, row: int) -> int:
+        state, total = known.state, 0
+        for plugin, weight in self._scores:
+            if plugin.name in state.skip_score:
+                continue
+            try:
+                score = plugin.score_row(state, known.pod, nodes, row)
+            except Exception as error:
+                raise PluginFailed(plugin.name, "Score", str(error) or repr(error)) from error
+            if not 0 <= score <= HIGHEST_SCORE:
+                raise PluginFailed(plugin.name, "Score", f"score {score} is outside 0 to {HIGHEST_SCORE}")
+            total += score * weight
+        return total

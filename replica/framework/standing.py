@@ -1,0 +1,148 @@
+"""How nodes stand for pods that are alike: evaluated once, then kept up to date for the rows that change."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Hashable, Sequence
+
+    from replica.api.pods import Pod
+    from replica.cache.nodes import Amounts, Flags, Nodes
+    from replica.framework.cycle_state import CycleState
+    from replica.framework.diagnosis import Diagnosis
+
+KEPT = 32
+"""Kinds of pods remembered, the least recently seen one forgotten first."""
+
+
+class Standing:
+    """The feasible nodes and their scores, and the best of them, for pods with one signature.
+
+    A placement changes one node. To score that one again and to keep the list of the best costs a small part of a pass
+    over all, and gives the same choice.
+
+    Attributes:
+        pod: One of its kind, to ask about rows again.
+        state: What the plugins wrote when they evaluated it.
+        names: The only nodes allowed, by PreFilter; None for all.
+        serial: Of the snapshot that it is up to date with.
+        diagnosis: Why there is no feasible node; None when there is one.
+        count: How many nodes are feasible.
+    """
+
+    __slots__ = (
+        *("_best", "_feasible", "_places", "_scores", "_top"),
+        *("count", "diagnosis", "names", "pod", "serial", "state"),
+    )
+
+    def __init__(
+        self,
+        pod: Pod,
+        state: CycleState,
+        *,
+        nodes: Nodes,
+        serial: int,
+        names: frozenset[str] | None = None,
+        feasible: Flags | None = None,
+        scores: Amounts | None = None,
+        diagnosis: Diagnosis | None = None,
+    ) -> None:
+        self.pod = pod
+        self.state = state
+        self.names = names
+        self.serial = serial
+        self.diagnosis = diagnosis
+        self._feasible = np.zeros(nodes.size, np.bool_) if feasible is None else feasible.copy()
+        self._scores = np.zeros(nodes.size, np.int64) if scores is None else scores
+        self.count = int(np.count_nonzero(self._feasible))
+        self._best = -1
+        self._top: list[int] = []
+        self._places: dict[int, int] | None = None
+        self._look_over()
+
+    def choose(self, draw: random.Random) -> int | None:
+        """The row with the highest score, of several one by chance; None when no row is feasible."""
+        if not self._top:
+            self._look_over()
+        top = self._top
+        if len(top) > 1:
+            return top[draw.randrange(len(top))]
+        return top[0] if top else None
+
+    def score(self, row: int) -> int:
+        return int(self._scores[row])
+
+    def update(self, rows: Sequence[int], feasible: Flags, scores: Amounts) -> None:
+        """These rows stand otherwise now."""
+        for row, fits, score in zip(rows, feasible.tolist(), scores.tolist(), strict=True):
+            self.update_row(row, fits=fits, score=score)
+
+    def update_row(self, row: int, *, fits: bool, score: int) -> None:
+        """This row stands otherwise now."""
+        self._leave_top(row)
+        self.count += fits - self._feasible.item(row)
+        self._feasible[row] = fits
+        self._scores[row] = score
+        if not fits or score < self._best:
+            return
+        if score > self._best:
+            self._best, self._top, self._places = score, [], None
+        self._enter_top(row)
+
+    def _look_over(self) -> None:
+        """Find the best among all."""
+        if not self.count:
+            self._best, self._top, self._places = -1, [], None
+            return
+        scores = np.where(self._feasible, self._scores, np.int64(-1))
+        self._best = int(scores.max())
+        self._top = np.flatnonzero(scores == self._best).tolist()
+        self._places = None
+
+    def _where(self) -> dict[int, int]:
+        if self._places is None:
+            self._places = {row: place for place, row in enumerate(self._top)}
+        return self._places
+
+    def _enter_top(self, row: int) -> None:
+        self._where()[row] = len(self._top)
+        self._top.append(row)
+
+    def _leave_top(self, row: int) -> None:
+        places = self._where()
+        place = places.pop(row, None)
+        if place is None:
+            return
+        # The last one takes its place, so that nobody else moves.
+        last = self._top.pop()
+        if last != row:
+            self._top[place] = last
+            places[last] = place
+
+
+class Standings:
+    """The standings of the kinds of pods seen last."""
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self._kept = kept
+        self._by_signature: OrderedDict[Hashable, Standing] = OrderedDict()
+
+    def get(self, signature: Hashable) -> Standing | None:
+        found = self._by_signature.get(signature)
+        if found is not None:
+            self._by_signature.move_to_end(signature)
+        return found
+
+    def put(self, signature: Hashable, standing: Standing) -> None:
+        self._by_signature[signature] = standing
+        self._by_signature.move_to_end(signature)
+        if len(self._by_signature) > self._kept:
+            self._by_signature.popitem(last=False)
+
+    def drop(self, signature: Hashable) -> None:
+        self._by_signature.pop(signature, None)
