@@ -81,7 +81,7 @@ def test_what_changes_after_the_list_is_no_difference(etcd, informers):
         if prefix.endswith("/pods/"):
             etcd.delete(pod_key("a"))
             etcd.put(pod_key("b"), pod_value("b", node="n"))
-            etcd.put(pod_key("new"), pod_value("new"))
+            assert informers.barrier.wait(etcd.put(pod_key("new"), pod_value("new")), STOP, 10)
         return found
 
     etcd.list = list_and_change
