@@ -110,6 +110,11 @@ class Observed:
         return not freed or max(self.term.revision, self.read_revision) >= self.lease.revision
 
     @property
+    def unreadable(self) -> bool:
+        """Is there a record that names no holder and duration that could be trusted?"""
+        return self.lease is not None and self.lease.value is not None and self.record is None
+
+    @property
     def term_value(self) -> TermValue | None:
         value = self.term.value if self.term is not None else None
         return TermValue.parse(value) if value is not None else None

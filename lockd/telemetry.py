@@ -87,6 +87,12 @@ class ElectionTelemetry:
 
     def step(self, before: Election, after: Election, now: float) -> None:
         """Tell what changed between two values of the election."""
+        if after.observed.unreadable and not before.observed.unreadable:
+            _log.warning(
+                "election record can't be read: it counts as held until it is unchanged for a lease duration",
+                lock=self._lock,
+                revision=after.observed.lease.revision if after.observed.lease is not None else 0,
+            )
         if before.unsettled is not None and after.unsettled is not before.unsettled:
             self._settled(before.unsettled, before, after, now)
         if after.hold is not None and after.hold.led and not (before.hold is not None and before.hold.led):

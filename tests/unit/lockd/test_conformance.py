@@ -20,8 +20,10 @@ from lockd.elector import Callbacks, Elector
 from lockd.errors import ConfigError
 from lockd.ports import Acquire, KeyEvent, Release, Renew, Which
 from lockd.signals import Read, Stop, StopReason, Wait
+from lockd.telemetry import ElectionTelemetry
 from lockd.watchdog import renewal_problem
 from tests.harness.candidate import START, Candidate, holder_in, put_record, record_in, unknown
+from tests.harness.clock import ManualClock
 from tests.harness.lock_store import LOCK, LockStore
 from tests.harness.record_store import MemoryRecordStore
 from tests.harness.wait import eventually
@@ -515,6 +517,24 @@ def test_x11_a_change_of_it_starts_the_wait_anew(store, me):
     assert "acquire" not in me.ops
     me.at(START + 19.0).run()
     assert me.leads
+
+
+def test_x11_is_logged_once(store, me, caplog):
+    told = ElectionTelemetry(ME, LOCK, ManualClock())
+
+    def see() -> None:
+        before = me.election
+        see_lease(me)
+        told.step(before, me.election, me.now)
+
+    store.put(store.lock.lease, b"not JSON")
+    see()
+    see()
+    store.put(store.lock.lease, b"not JSON either")
+    see()
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warnings) == 1
+    assert "can't be read" in warnings[0]
 
 
 def test_x12_a_standby_that_never_led_ends_with_0_and_writes_nothing(store, me):
