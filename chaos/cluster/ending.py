@@ -37,6 +37,8 @@ def take_down(folder: Path, *, clock: Clock) -> str:
     told = f"the cluster in {folder} is down; its logs and traces are left there"
     try:
         state.supervisor.send(signal.SIGTERM)
+        with contextlib.suppress(Gone):
+            state.supervisor.send(signal.SIGCONT)  # a stopped process takes SIGTERM only once it goes on
     except Gone:
         told = f"the cluster in {folder} had ended without being taken down (supervisor {state.supervisor.pid} is gone)"
     else:
