@@ -20,9 +20,9 @@ from lockd.etcd.retry import settle
 from lockd.etcd.witness import Witness
 from lockd.ports import Compare, Field, LockName, Put, Txn
 from lockd.record import LeaderRecord, display_time
-from replica.api.codec import status_of
+from replica.api.codec import decode, status_of
 from replica.api.keys import object_key
-from replica.api.kinds import POD
+from replica.api.kinds import EVENT, POD
 from replica.api.manifests import parse_manifests
 from tests.harness.replicas import CLOCK, FAST, Inside, Running
 from tests.harness.wait import eventually
@@ -101,18 +101,8 @@ class Crew:
     # --- objects
 
     def create(self, drafts: tuple[Draft, ...]) -> None:
-        """Create objects that aren't there yet, a hundred in one transaction."""
-        at = display_time(CLOCK.wall())
-        for first in range(0, len(drafts), CHUNK):
-            puts = tuple(
-                Put(
-                    object_key(self.prefix, draft.kind, draft.name, draft.namespace),
-                    draft.created(uid=str(uuid.uuid4()), at=at),
-                )
-                for draft in drafts[first : first + CHUNK]
-            )
-            absent = tuple(Compare(put.key, Field.MOD, 0) for put in puts)
-            settle(self.gateway, Txn(absent, puts), clock=CLOCK, stop=NEVER, attempt=1.0, within=15.0)
+        """Create objects that aren't there yet."""
+        create(self.gateway, self.prefix, drafts)
 
     def placement(self) -> dict[str, str]:
         """The node of each pod (`namespace/name`), "" for none."""
@@ -134,6 +124,12 @@ class Crew:
             return told is not None and told.status == "False"
 
         eventually(refused, within=within, what=f"{name} is told that it has no place")
+
+    def events(self, reason: str) -> list[str]:
+        """The names of the objects that events of this reason are about, once for each event."""
+        listing = self.gateway.list(f"{self.prefix}/events/", timeout=5.0)
+        found = [decode(EVENT, kv) for kv in listing.kvs]
+        return sorted(event.regarding.name for event in found if event.reason == reason)
 
     # --- the lock
 
@@ -191,6 +187,21 @@ class Crew:
     def close(self) -> None:
         for replica in self.replicas:
             replica.end()
+
+
+def create(gateway: Gateway, prefix: str, drafts: tuple[Draft, ...]) -> None:
+    """Create objects that aren't there yet, as a user's tool would, a hundred in one transaction."""
+    at = display_time(CLOCK.wall())
+    for first in range(0, len(drafts), CHUNK):
+        puts = tuple(
+            Put(
+                object_key(prefix, draft.kind, draft.name, draft.namespace),
+                draft.created(uid=str(uuid.uuid4()), at=at),
+            )
+            for draft in drafts[first : first + CHUNK]
+        )
+        absent = tuple(Compare(put.key, Field.MOD, 0) for put in puts)
+        settle(gateway, Txn(absent, puts), clock=CLOCK, stop=NEVER, attempt=1.0, within=15.0)
 
 
 @contextmanager

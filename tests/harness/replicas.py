@@ -119,13 +119,17 @@ class Running:
         self.ended_at = CLOCK.now()
         os.close(handle)
 
+    def get(self, path: str) -> Answer:
+        """A page of its HTTP server."""
+        return ask(self.port, path)
+
     @property
     def leads(self) -> bool:
-        return ask(self.port, "/leader").status == 200
+        return self.get("/leader").status == 200
 
     @property
     def ready(self) -> bool:
-        return ask(self.port, "/readyz").status == 200
+        return self.get("/readyz").status == 200
 
     @property
     def stands_by(self) -> bool:
@@ -135,7 +139,7 @@ class Running:
     @property
     def waiting(self) -> int:
         """How many pods wait in its queue."""
-        answer = ask(self.port, "/statusz")
+        answer = self.get("/statusz")
         return sum(json.loads(answer.body)["pendingPods"].values()) if answer.status == 200 else 0
 
     @property
@@ -231,9 +235,13 @@ class Inside:
         leadership = self.replica.elector.leadership
         return leadership is not None and leadership.holds(CLOCK.now())
 
+    def get(self, path: str) -> Answer:
+        """A page of its HTTP server."""
+        return ask(self.port, path)
+
     @property
     def ready(self) -> bool:
-        return ask(self.port, "/readyz").status == 200
+        return self.get("/readyz").status == 200
 
     @property
     def stands_by(self) -> bool:

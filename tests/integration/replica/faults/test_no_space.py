@@ -1,0 +1,89 @@
+"""etcd is out of space under three replicas: a state with a name, in which nobody leads, and which passes by itself."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from lockd.errors import NoSpace
+from lockd.etcd.embedded import Embedded
+from lockd.ports import Delete, Put, Txn
+from replica.ctl.main import main as replicactl
+from tests.harness import crew as harness
+from tests.harness.local import nodes, pods
+from tests.harness.replicas import CLOCK, FAST
+from tests.harness.wait import eventually
+
+pytestmark = pytest.mark.etcd
+
+MIB = 1024**2
+QUOTA = 16 * MIB
+PODS = 10
+
+
+def fill(gateway):
+    """Put values until etcd has no more room; give their keys."""
+    keys = [f"/fill/{number}" for number in range(2 * QUOTA // MIB)]
+
+    def put_all():
+        for key in keys:
+            gateway.txn(Txn((), (Put(key, bytes(MIB)),)), timeout=10.0)
+
+    with pytest.raises(NoSpace):
+        put_all()
+    return keys
+
+
+def make_room(etcd, gateway, keys):
+    """What a person does about it."""
+    revision = gateway.txn(Txn((), tuple(map(Delete, keys))), timeout=10.0).revision
+    gateway.compact(revision, timeout=10.0)
+    for member in etcd.members:
+        etcd.maintenance.defragment(member.endpoint, timeout=20.0)
+    etcd.disarm()
+
+
+def test_etcd_out_of_space_is_a_state(prefix, tmp_path):
+    with (
+        Embedded.start(members=3, flags=(f"--quota-backend-bytes={QUOTA}",)) as etcd,
+        harness.crew(etcd.connection, prefix, tmp_path) as crew,
+    ):
+        leader = crew.start("a")
+        crew.until_leads(leader)
+        standbys = (crew.start("b"), crew.join("c"))
+        crew.until_ready(*standbys)
+        crew.create(nodes(2))
+        crew.create(pods(0, PODS))
+        crew.until_bound(PODS)
+        keys = fill(crew.gateway)
+
+        # It can't renew, so it must not lead; whoever comes in its place can't either, and stays.
+        assert leader.wait_for_end(within=2 * FAST.lease) == 1
+        assert leader.ended_at <= crew.last_renewal("a") + FAST.lease
+        again = crew.start("d")
+        everyone = (*standbys, again)
+        eventually(lambda: again.stands_by, within=20.0, what="a replica that starts now stands by")
+        free = crew.last_renewal("a") + FAST.lease
+        eventually(lambda: CLOCK.now() > free + FAST.lease, within=3 * FAST.lease)
+        assert [replica.identity for replica in everyone if not replica.alive or replica.leads] == []
+        named = [line for line in standbys[0].lines() if "database space exceeded" in str(line)]
+        assert 1 <= len(named) <= 3, named  # once for each part that writes, however often it tries
+        for replica in everyone:
+            assert replica.get("/livez").status == 200
+            assert "sched-handler-sync ok" in replica.get("/readyz?verbose").body
+        listed = CliRunner().invoke(
+            replicactl, ["get", "pods", "--endpoints", ",".join(etcd.endpoints), "--prefix", prefix]
+        )
+        assert (listed.exit_code, len(listed.stdout.splitlines())) == (0, PODS + 1)
+
+        make_room(etcd, crew.gateway, keys)
+        successor = eventually(
+            lambda: next((replica for replica in everyone if replica.leads), None),
+            within=4 * FAST.lease,
+            what="one of them leads",
+        )
+        crew.create(pods(PODS, PODS))
+        crew.until_bound(2 * PODS)
+        report = crew.assert_sound(bound=2 * PODS)
+        assert [term["identity"] for term in report["terms"]] == ["a", successor.identity]
+        assert all(replica.alive for replica in everyone)
