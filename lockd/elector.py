@@ -112,7 +112,7 @@ class Elector:
         self._calls = _Calls()
         self._riders: tuple[Put, ...] | None = None
         self._leader: str | None = None
-        self._degraded = False
+        self._trouble = ""
         self._answered = clock.now()
         self._election = Election(
             config=config,
@@ -156,6 +156,10 @@ class Elector:
             lease_duration=self.config.lease_duration,
             name=self.lock.name,
         )
+
+    def trouble(self) -> str | None:
+        """A readiness check: why etcd doesn't serve the election, for two retry periods and more; None when it does."""
+        return f"etcd does not serve the election: {self._trouble}" if self._trouble else None
 
     # --- the loop ---
 
@@ -280,11 +284,14 @@ class Elector:
         """From any thread: tell once when calls begin to fail, and once when they succeed again."""
         if isinstance(error, HistoryLost):
             self.lose_history()
+        if self._election.stopped is not None:  # what is cancelled at the end says nothing about etcd
+            return
         now = self._clock.now()
         if error is None:
             self._answered = now
+        before = self._trouble
         # One member that is down costs each renewal a copy, and nothing else: that is not worth a word.
-        degraded = error is not None and (self._degraded or now - self._answered > 2 * self.config.retry_period)
-        if degraded != self._degraded:
-            self._degraded = degraded
+        degraded = error is not None and (bool(before) or now - self._answered > 2 * self.config.retry_period)
+        self._trouble = str(error) if degraded else ""
+        if bool(before) != degraded:
             self._callbacks.on_degraded(error)

@@ -106,6 +106,7 @@ class Replica:
             group=self._group,
             checks=(
                 Check("leaderElection", self.elector.check, ("healthz", "readyz")),
+                Check("etcd", self.elector.trouble, ("readyz",)),
                 Check("sched-handler-sync", self._informers.problem, ("readyz",)),
                 Check("shutdown", lambda: "stopping" if self._stop.is_set() else None, ("readyz",)),
             ),

@@ -9,7 +9,7 @@ import pytest
 from component.clock import SystemClock
 from lockd.config import ElectionConfig
 from lockd.elector import Callbacks, Elector
-from lockd.errors import HistoryLost
+from lockd.errors import HistoryLost, Unavailable
 from lockd.ports import Acquire, Put, Release, Renew
 from lockd.signals import StopReason
 from tests.harness.record_store import LOCK, MemoryRecordStore
@@ -320,10 +320,21 @@ def test_trouble_with_etcd_is_told_once_and_so_is_its_end(store):
     reads = store.reads
     eventually(lambda: store.reads > reads + 2, within=5.0)
     assert len(run.degraded) == 1
+    assert "etcd does not serve the election: no answer" in run.elector.trouble()
     store.down = False
     leading(run)
     assert run.degraded[1:] == [None]
+    assert run.elector.trouble() is None
     run.end()
+
+
+def test_what_is_cancelled_at_the_end_is_no_trouble_with_etcd(store):
+    run = Run(store)
+    leading(run)
+    run.end()
+    run.elector._answered = float("-inf")
+    run.elector._note(Unavailable("cancelled"))
+    assert run.degraded == []
 
 
 def test_the_health_check_is_green_while_it_renews(store):

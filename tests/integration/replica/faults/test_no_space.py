@@ -70,7 +70,11 @@ def test_etcd_out_of_space_is_a_state(prefix, tmp_path):
         assert 1 <= len(named) <= 3, named  # once for each part that writes, however often it tries
         for replica in everyone:
             assert replica.get("/livez").status == 200
-            assert "sched-handler-sync ok" in replica.get("/readyz?verbose").body
+            eventually(lambda it=replica: it.get("/readyz").status == 500, within=2 * FAST.lease, what="not ready")
+            readiness = replica.get("/readyz?verbose").body
+            assert "[+]sched-handler-sync ok" in readiness
+            assert "[-]etcd failed" in readiness
+            assert "database space exceeded" in readiness
         listed = CliRunner().invoke(
             replicactl, ["get", "pods", "--endpoints", ",".join(etcd.endpoints), "--prefix", prefix]
         )
@@ -86,4 +90,4 @@ def test_etcd_out_of_space_is_a_state(prefix, tmp_path):
         crew.until_bound(2 * PODS)
         report = crew.assert_sound(bound=2 * PODS)
         assert [term["identity"] for term in report["terms"]] == ["a", successor.identity]
-        assert all(replica.alive for replica in everyone)
+        eventually(lambda: all(replica.ready for replica in everyone), within=20.0, what="all are ready again")
