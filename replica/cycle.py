@@ -141,8 +141,7 @@ class SchedulingCycle:
         runtime, state, pod = cycle.runtime, cycle.state, cycle.pod
         began = self._clock.now()
         found = runtime.place(state, pod, nodes)
-        if state.sampled:
-            self._metrics.chosen(self._clock.now() - began)
+        self._metrics.chosen(self._clock.now() - began)
         if not isinstance(found, Diagnosis):
             return found.node_name
         nominated = ""

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 from opentelemetry import metrics
 
+from component.metrics import exponential_buckets
+from component.metrics.histogram import histogram
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from opentelemetry.metrics import CallbackOptions, Observation
 
-ATTEMPT_BUCKETS = tuple(0.001 * 2**n for n in range(15))
-SLI_BUCKETS = tuple(0.01 * 2**n for n in range(20))
+ATTEMPT_BUCKETS = exponential_buckets(0.001, 2, 15)
+SLI_BUCKETS = exponential_buckets(0.01, 2, 20)
 TRIES_BUCKETS = (1, 2, 4, 8, 16)
 
 SCHEDULED, UNSCHEDULABLE, ERROR = "scheduled", "unschedulable", "error"
@@ -42,28 +45,30 @@ class SchedulerMetrics:
         self._pending = pending
         self._binding = binding
         meter = metrics.get_meter(__name__)
-        self._durations = meter.create_histogram(
+        self._durations = histogram(
             "scheduler_scheduling_attempt_duration",
             unit="s",
+            labels=("result", "profile"),
+            buckets=ATTEMPT_BUCKETS,
             description="From taking a pod up to its bind or failure",
-            explicit_bucket_boundaries_advisory=ATTEMPT_BUCKETS,
         )
-        self._algorithm = meter.create_histogram(
+        self._algorithm = histogram(
             "scheduler_scheduling_algorithm_duration",
             unit="s",
-            description="From a pod to the choice of its node, of sampled cycles",
-            explicit_bucket_boundaries_advisory=ATTEMPT_BUCKETS,
+            buckets=ATTEMPT_BUCKETS,
+            description="From a pod to the choice of its node",
         )
-        self._sli = meter.create_histogram(
+        self._sli = histogram(
             "scheduler_pod_scheduling_sli_duration",
             unit="s",
+            labels=("attempts",),
+            buckets=SLI_BUCKETS,
             description="From a pod's first sight to its bind, by attempts needed",
-            explicit_bucket_boundaries_advisory=SLI_BUCKETS,
         )
-        self._tries = meter.create_histogram(
+        self._tries = histogram(
             "scheduler_pod_scheduling_attempts",
+            buckets=TRIES_BUCKETS,
             description="Attempts that a pod needed to be bound",
-            explicit_bucket_boundaries_advisory=TRIES_BUCKETS,
         )
         meter.create_observable_counter(
             "scheduler_schedule_attempts", callbacks=[self._observe_attempts], description="Attempts by result"
@@ -82,7 +87,7 @@ class SchedulerMetrics:
         """An attempt ended: scheduled, unschedulable or error."""
         with self._lock:
             self._attempts[result, profile] += 1
-        self._durations.record(seconds, {"result": result, "profile": profile})
+        self._durations.record(seconds, result, profile)
 
     def chosen(self, seconds: float) -> None:
         """A node was looked for, with or without success."""
@@ -92,7 +97,7 @@ class SchedulerMetrics:
         """A pod is bound, `seconds` after it was first seen."""
         self._tries.record(attempts)
         # kube-scheduler lumps what took more attempts than that together.
-        self._sli.record(seconds, {"attempts": str(attempts) if attempts < 16 else "16+"})
+        self._sli.record(seconds, str(attempts) if attempts < 16 else "16+")
 
     def _observe_attempts(self, _: CallbackOptions) -> Iterable[Observation]:
         for (result, profile), count in tuple(self._attempts.items()):

@@ -1,7 +1,8 @@
 """Numbers for Prometheus and, if asked for, for an OTLP collector.
 
 Instruments come from the OpenTelemetry API (`opentelemetry.metrics.get_meter`); they may be made, and cost next to
-nothing, before `setup` has run. A histogram's buckets are given as `explicit_bucket_boundaries_advisory`.
+nothing, before `setup` has run. A histogram's buckets are given as `explicit_bucket_boundaries_advisory`. What is
+recorded thousands of times a second goes to a `component.metrics.histogram.histogram` instead.
 """
 
 from __future__ import annotations
@@ -79,10 +80,10 @@ def setup(
         service: `service.name`, unless OTEL_SERVICE_NAME is set.
     """
     from opentelemetry import metrics  # noqa: PLC0415 - slow, and only needed from here on
-    from opentelemetry.exporter.prometheus import PrometheusMetricReader  # noqa: PLC0415 - the same
     from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415 - the same
     from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest  # noqa: PLC0415 - the same
 
+    from component.metrics.readers import PrometheusReader  # noqa: PLC0415 - the same
     from component.tracing.resource import resource  # noqa: PLC0415 - the same
 
     with _Installed.lock:
@@ -91,7 +92,7 @@ def setup(
         registry = CollectorRegistry(auto_describe=False)
         ProcessCollector(registry=registry)
         readers: list[MetricReader] = [
-            PrometheusMetricReader(disable_target_info=True, scope_info_enabled=False, registry=registry)
+            PrometheusReader(disable_target_info=True, scope_info_enabled=False, registry=registry)
         ]
         push = None
         if environment.otlp_wanted("METRICS", environ):

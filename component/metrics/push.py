@@ -9,10 +9,10 @@ from opentelemetry.sdk.metrics.export import (
     MetricExporter,
     MetricExportResult,
     MetricsData,
-    PeriodicExportingMetricReader,
 )
 
 from component import logs
+from component.metrics.readers import PeriodicReader
 from component.tracing import environment
 from component.tracing.exporter import quieted
 
@@ -84,7 +84,7 @@ class Push:
 
     def __init__(self, environ: Mapping[str, str], *, group: Group) -> None:
         self._exporter = LateExporter(environ)
-        self.reader = PeriodicExportingMetricReader(self._exporter)
+        self.reader = PeriodicReader(self._exporter)
         self._group = group
         group.spawn("metrics-otlp", self._exporter.open)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import uuid
 from itertools import count
 from typing import TYPE_CHECKING
@@ -29,11 +30,14 @@ class TermEvents:
         self.token = token
         self._prefix = prefix
         self._numbers = count(1)
+        # Seeded by the system once: a system call for each event would cost more than the rest of naming it.
+        self._draw = random.Random(uuid.uuid4().int)  # noqa: S311 - unique is enough, nobody has to be kept from guessing
 
     def put(self, event: Event, lease: int) -> Put:
         """The event as a rider of another write: a release, or the deletion of the object that it is about."""
         name = f"{self.token}-{next(self._numbers)}"
-        named = msgspec.structs.replace(event, name=name, uid=str(uuid.uuid4()), token=int(self.token))
+        uid = str(uuid.UUID(int=self._draw.getrandbits(128), version=4))
+        named = msgspec.structs.replace(event, name=name, uid=uid, token=int(self.token))
         key = object_key(self._prefix, EVENT, name, event.namespace)
         return Put(key, encode(named.manifest(), token=int(self.token)), lease)
 

@@ -1,7 +1,7 @@
 """kube-scheduler's metrics of the framework, by its names and buckets.
 
-Recording costs more than the step recorded, so durations of single points and plugins are kept for sampled cycles only
-(kube-scheduler does so for plugins), and counts are added up here and read when somebody asks.
+Durations of single points and plugins are kept for sampled cycles only (kube-scheduler does so for plugins), and counts
+are added up here and read when somebody asks.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 from opentelemetry import metrics
 
+from component.metrics import exponential_buckets
+from component.metrics.histogram import histogram
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -19,9 +22,9 @@ if TYPE_CHECKING:
     from component.clock import Clock
     from replica.framework.cycle_state import CycleState
 
-POINT_BUCKETS = tuple(0.0001 * 2**n for n in range(12))
-PLUGIN_BUCKETS = tuple(0.00001 * 1.5**n for n in range(20))
-PERMIT_BUCKETS = tuple(0.001 * 2**n for n in range(15))
+POINT_BUCKETS = exponential_buckets(0.0001, 2, 12)
+PLUGIN_BUCKETS = exponential_buckets(0.00001, 1.5, 20)
+PERMIT_BUCKETS = exponential_buckets(0.001, 2, 15)
 
 
 class FrameworkMetrics:
@@ -36,23 +39,26 @@ class FrameworkMetrics:
         self._clock = clock
         self.evaluations: Counter[tuple[str, str]] = Counter()
         meter = metrics.get_meter(__name__)
-        self._points = meter.create_histogram(
+        self._points = histogram(
             "scheduler_framework_extension_point_duration",
             unit="s",
+            labels=("extension_point", "status", "profile"),
+            buckets=POINT_BUCKETS,
             description="Latency of all plugins of an extension point together, of sampled cycles",
-            explicit_bucket_boundaries_advisory=POINT_BUCKETS,
         )
-        self._plugins = meter.create_histogram(
+        self._plugins = histogram(
             "scheduler_plugin_execution_duration",
             unit="s",
+            labels=("plugin", "extension_point", "status"),
+            buckets=PLUGIN_BUCKETS,
             description="Latency of a plugin at an extension point, of sampled cycles",
-            explicit_bucket_boundaries_advisory=PLUGIN_BUCKETS,
         )
-        self._permits = meter.create_histogram(
+        self._permits = histogram(
             "scheduler_permit_wait_duration",
             unit="s",
+            labels=("result",),
+            buckets=PERMIT_BUCKETS,
             description="How long pods waited in Permit",
-            explicit_bucket_boundaries_advisory=PERMIT_BUCKETS,
         )
         meter.create_observable_counter(
             "scheduler_plugin_evaluation",
@@ -67,18 +73,16 @@ class FrameworkMetrics:
     def point(self, name: str, status: str, began: float) -> None:
         """An extension point ended that began at `began`."""
         if began:
-            labels = {"extension_point": name, "status": status, "profile": self._profile}
-            self._points.record(self._clock.now() - began, labels)
+            self._points.record(self._clock.now() - began, name, status, self._profile)
 
     def plugin(self, name: str, point: str, status: str, began: float) -> None:
         """One plugin's part of an extension point ended that began at `began`."""
         self.evaluations[name, point] += 1
         if began:
-            labels = {"plugin": name, "extension_point": point, "status": status}
-            self._plugins.record(self._clock.now() - began, labels)
+            self._plugins.record(self._clock.now() - began, name, point, status)
 
     def permit_wait(self, result: str, seconds: float) -> None:
-        self._permits.record(seconds, {"result": result})
+        self._permits.record(seconds, result)
 
     def _observe(self, _options: CallbackOptions) -> Iterable[Observation]:
         for (plugin, point), calls in tuple(self.evaluations.items()):

@@ -113,7 +113,7 @@ def test_the_last_push_is_bounded_whatever_the_reader_does(monkeypatch):
         def shutdown(self, timeout_millis):
             self.hang.wait()
 
-    monkeypatch.setattr(push, "PeriodicExportingMetricReader", Hanging)
+    monkeypatch.setattr(push, "PeriodicReader", Hanging)
     monkeypatch.setattr(push.LateExporter, "open", lambda _: None)
     group = Group("test")
     hanging = push.Push({}, group=group)
