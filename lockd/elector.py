@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from component.clock import LONGEST_WAIT
 from lockd.election import Election
-from lockd.errors import HistoryLost, StoreError
+from lockd.errors import HistoryLost, LeaseNotFound, StoreError
 from lockd.fencing import Guard
 from lockd.leadership import Leadership
 from lockd.ports import Acquire, Applied, Failed, Release, Renew, View
@@ -265,6 +265,8 @@ class Elector:
     def _send(self, transaction: Transaction) -> None:
         def done(result: Applied | Failed) -> None:
             self._note(result.error if isinstance(result, Failed) else None)
+            if isinstance(transaction, Release) and isinstance(result, Failed):
+                self._unload(result.error)
             self._inbox.put(Reply(transaction, result))
 
         if isinstance(transaction, Release) and self._riders is None:
@@ -279,6 +281,11 @@ class Elector:
             riders=self._riders or () if isinstance(transaction, Release) else (),
         )
         self._calls.add(call)
+
+    def _unload(self, error: StoreError) -> None:
+        """What rides with a release must not keep it from being made: an etcd lease of a rider may be gone."""
+        if isinstance(error, LeaseNotFound):
+            self._riders = ()
 
     def _note(self, error: StoreError | None) -> None:
         """From any thread: tell once when calls begin to fail, and once when they succeed again."""

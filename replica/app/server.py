@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import threading
@@ -204,6 +205,9 @@ class Replica:
         while not self._stop.is_set() and not self._group.stop.is_set():
             if self._informers.wait_for_sync(self._stop, timeout=1.0):
                 _log.info("caches have synced", revision=self._informers.barrier.applied)
+                # What is cached stays: a full collection over it would hold up a renewal for nothing.
+                gc.collect()
+                gc.freeze()
                 return True
         return False
 

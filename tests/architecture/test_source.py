@@ -52,7 +52,7 @@ def sources() -> list[Path]:
     return [
         path
         for path in tracked()
-        if path.suffix == ".py" and name_of(path).startswith(PACKAGES) and "v1" not in path.parts
+        if path.suffix == ".py" and name_of(path).startswith(PACKAGES) and "/v1/" not in name_of(path)
     ]
 
 

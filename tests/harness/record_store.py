@@ -43,7 +43,7 @@ class MemoryRecordStore:
 
     Attributes:
         lose_replies: So many transactions are applied and not answered, nor told to those who watch.
-        refuse: So many transactions fail without effect.
+        refuse: So many transactions fail without effect, with `error` if one is given.
         down: Nothing is answered but by an error.
         before_send: Called with each copy, before anything else happens to it.
     """
@@ -51,6 +51,7 @@ class MemoryRecordStore:
     store: LockStore = field(default_factory=LockStore)
     lose_replies: int = 0
     refuse: int = 0
+    error: StoreError | None = None
     down: bool = False
     sent: list[Sent] = field(default_factory=list)
     reads: int = 0
@@ -76,7 +77,7 @@ class MemoryRecordStore:
         self.before_send(sent)
         if self.down or self.refuse:
             self.refuse -= not self.down
-            done(Failed(Unavailable("refused")))
+            done(Failed(self.error or Unavailable("refused")))
             return sent.wire
         seen = len(self.store.log)
         answer = Flight(self.store, transaction, riders).commit()

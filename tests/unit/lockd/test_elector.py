@@ -9,7 +9,7 @@ import pytest
 from component.clock import SystemClock
 from lockd.config import ElectionConfig
 from lockd.elector import Callbacks, Elector
-from lockd.errors import HistoryLost, Unavailable
+from lockd.errors import HistoryLost, LeaseNotFound, Unavailable
 from lockd.ports import Acquire, Put, Release, Renew
 from lockd.signals import StopReason
 from tests.harness.record_store import LOCK, MemoryRecordStore
@@ -253,6 +253,18 @@ def test_the_release_carries_its_riders_the_same_in_each_copy(store):
     assert {sent.riders for sent in of(store, Release)} == {(Put("/lockd/events/kube-system/1", b"1"),)}
     assert not any(sent.riders for sent in of(store, Renew))
     assert store.store.value("/lockd/events/kube-system/1") == b"1"
+
+
+def test_a_rider_whose_etcd_lease_is_gone_keeps_no_release_from_being_made(store):
+    def gone(sent):
+        store.error = LeaseNotFound("requested lease not found") if sent.riders else None
+        store.refuse = bool(sent.riders)
+
+    store.before_send = gone
+    run = Run(store, riders=lambda _: (Put("/lockd/events/kube-system/1", b"x", lease=7),), lease_duration=20.0)
+    leading(run)
+    assert run.end().released
+    assert [len(sent.riders) for sent in of(store, Release)] == [1, 0]
 
 
 def test_a_standby_follows_the_leader_and_takes_over(store):
