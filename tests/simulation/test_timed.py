@@ -88,6 +88,13 @@ def test_a_clock_that_stood_still_breaks_beliefs_but_no_write():
     assert overlaps, "or it stood still for nobody, and this shows nothing"
 
 
+@pytest.mark.parametrize("block", range(3))
+def test_a_person_who_meddles_with_the_keys_breaks_no_write_and_stops_nobody_for_long(block):
+    """An absent lease is free at once, so beliefs may overlap: fencing is what remains."""
+    runs = [storm(seed, 1.0, kinds=(Kind.MEDDLE, Kind.KILL, Kind.PAUSE)) for seed in range(block * 10, block * 10 + 10)]
+    assert sum(run.led() for run in runs) > 0.6 * len(runs)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("block", range(20))

@@ -383,8 +383,13 @@ class Timed:
                 self._outage = max(self._outage, end)
             case Kind.REFUSE:
                 self._refuse = max(self._refuse, end)
-            case _ if process is None or not process.alive:
-                return
+            case Kind.MEDDLE:
+                self._meddle()
+            case _ if process is not None and process.alive:
+                self._befall_one(process, fault, end)
+
+    def _befall_one(self, process: Process, fault: Fault, end: float) -> None:
+        match fault.kind:
             case Kind.KILL:
                 self._end(process, "is killed")
             case Kind.TERM:
@@ -398,6 +403,17 @@ class Timed:
                 self._kill_after_a_send(process)
             case Kind.PAUSE | Kind.SUSPEND:
                 self._pause(process, end, stops_clock=fault.kind is Kind.SUSPEND)
+
+    def _meddle(self) -> None:
+        key = self.random.choice((LOCK.lease, LOCK.term, LOCK.history))
+        values = (None, b"", b"garbage", b"{}", LeaderRecord(holder_identity="x", lease_duration=4.0).encode())
+        value = self.random.choice(values)
+        self.note(f"a person puts {value!r} into {key}")
+        if value is None:
+            self.store.delete(key)
+        else:
+            self.store.put(key, value)
+        self._spread()
 
     def _kill_after_a_send(self, process: Process) -> None:
         if process.alive and process.stuck == 0.0:

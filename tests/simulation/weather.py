@@ -30,6 +30,8 @@ class Kind(Enum):
     """etcd refuses connections."""
     HANG = "hang"
     """The work makes no progress."""
+    MEDDLE = "meddle"
+    """A person writes or deletes a key of the lock, past all rules."""
     STICK = "stick"
     """The next request of a process is stuck in a buffer for a while, and the process is killed."""
 
