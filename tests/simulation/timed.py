@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from dataclasses import dataclass, field
-from itertools import count, pairwise
+from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,9 @@ from lockd.ports import Acquire, Applied, Failed, KeyEvent, Release, Renew, Whic
 from lockd.record import LeaderRecord
 from lockd.signals import Read, ReadFailed, Refused, Reply, Stop, StopRequested, Wait, WorkEnded
 from tests.harness.lock_store import LOCK, LockStore
+from tests.simulation.beliefs import Beliefs
 from tests.simulation.clocks import HostClock
+from tests.simulation.process import Process
 from tests.simulation.weather import CALM, LEADER, Fault, Kind, Script, Weather
 
 if TYPE_CHECKING:
@@ -40,44 +41,6 @@ REFUSED = Failed(Unavailable("connection refused"))
 WALL = 1_700_000_000.0
 RESTART = 1.0
 """Seconds after which what ended is started again."""
-
-
-@dataclass(slots=True)
-class Process:
-    """One candidate: a real election on a host's clock, and what became of it.
-
-    Attributes:
-        paused: Until when it is stopped, in true seconds.
-        gate: The gate it has told its work; its belief is that this is ahead on its clock.
-        since: When that belief began.
-    """
-
-    host: int
-    clock: HostClock
-    election: Election
-    alive: bool = True
-    paused: bool = False
-    hung: bool = False
-    stuck: float = 0.0
-    wakes: int = 0
-    heard: float = 0.0
-    gate: float = -math.inf
-    since: float = 0.0
-    guard: Guard | None = None
-    inbox: list[Input] = field(default_factory=list)
-
-    @property
-    def identity(self) -> str:
-        return self.election.config.identity
-
-
-@dataclass(frozen=True, slots=True)
-class Belief:
-    """Somebody believed to lead, in true seconds."""
-
-    start: float
-    end: float
-    identity: str
 
 
 class Timed:
@@ -114,7 +77,7 @@ class Timed:
         self.drop_late = drop_late
         self.now = 0.0
         self.store = LockStore()
-        self.beliefs: list[Belief] = []
+        self.beliefs = Beliefs()
         self.stops: list[tuple[float, str, Stop]] = []
         self.log: list[str] = []
         self.acquired: list[tuple[float, int, str]] = []
@@ -124,7 +87,6 @@ class Timed:
         self._outage = -math.inf
         self._refuse = -math.inf
         self._delivered = 0
-        self._last: dict[str, int] = {}
         self._clocks = [HostClock(rate, self.random.uniform(0.0, 1e5)) for rate in rates]
         self.hosts: list[Process] = []
         for host in range(len(rates)):
@@ -237,12 +199,7 @@ class Timed:
             return
         end = min(self.now, process.clock.true(process.gate)) if process.gate > -math.inf else -math.inf
         if end > process.since:
-            last = self._last.get(process.identity)
-            if last is not None and self.beliefs[last].end >= process.since:
-                self.beliefs[last] = Belief(self.beliefs[last].start, end, process.identity)
-            else:
-                self._last[process.identity] = len(self.beliefs)
-                self.beliefs.append(Belief(process.since, end, process.identity))
+            self.beliefs.add(process.since, end, process.identity)
         if process.gate == -math.inf and process.election.hold is not None:
             self.note(f"{process.identity} leads")
             hold = process.election.hold
@@ -443,33 +400,14 @@ class Timed:
 
     # --- what is looked at afterwards ---
 
-    def overlaps(self) -> list[tuple[float, Belief, Belief]]:
+    def overlaps(self) -> list[tuple[float, str, str]]:
         """Each time that two believed to lead at once: for how long, and who."""
-        beliefs = sorted(self.beliefs, key=lambda belief: belief.start)
-        found = []
-        for index, one in enumerate(beliefs):
-            for other in beliefs[index + 1 :]:
-                if other.start >= one.end:
-                    break
-                if other.identity != one.identity:
-                    found.append((min(one.end, other.end) - other.start, one, other))
-        return found
+        return self.beliefs.overlaps()
 
     def gaps(self) -> list[tuple[float, float]]:
         """Each span, from and to, in which nobody believed to lead; the beginning of the run is left out."""
-        spans: list[tuple[float, float]] = []
-        for belief in sorted(self.beliefs, key=lambda belief: belief.start):
-            if spans and belief.start <= spans[-1][1]:
-                spans[-1] = (spans[-1][0], max(spans[-1][1], belief.end))
-            else:
-                spans.append((belief.start, belief.end))
-        gaps = [(before[1], after[0]) for before, after in pairwise(spans)]
-        if spans and spans[-1][1] < self.until:
-            gaps.append((spans[-1][1], self.until))
-        return gaps
+        return self.beliefs.gaps(self.until)
 
     def led(self) -> float:
         """The share of the run in which somebody led."""
-        spans = self.gaps()
-        first = min((belief.start for belief in self.beliefs), default=self.until)
-        return 1.0 - (first + sum(end - start for start, end in spans)) / self.until
+        return self.beliefs.led(self.until)
