@@ -71,6 +71,9 @@ def status(
         click.echo("\n".join(table(STATUS_HEADERS, [found.row(now)])))
     else:
         show(found.document(), form)
+    if found.record is None:
+        key = LockName(prefix, namespace, name).lease
+        leave((f"{key} holds no election record: a candidate replaces it a lease duration after it first saw it",), 1)
 
 
 @main.command()
