@@ -19,6 +19,7 @@ from component.backoff import Backoff
 from component.clock import LONGEST_WAIT
 from lockd.errors import HistoryLost, OutcomeUnknown, StoreError, TooLarge
 from replica.binding import MOST_BYTES, MOST_PODS, Batch, Fate, Verdict
+from replica.writer import rejections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -141,6 +142,7 @@ class Binder:
         self._lock = threading.Lock()
         self._busy = 0
         self._left = False
+        self._rejections = rejections()
         self._tracer = trace.get_tracer(__name__)
         anchor = tracing.link(term.traceparent, {"link.kind": "leadership_term"})
         self._links = [anchor] if anchor is not None else []
@@ -264,6 +266,7 @@ class Binder:
         verdicts = flight.batch.verdicts(reply)
         if reply.fenced:
             # The earliest news that the term is over: nobody waits for the next renewal to say so.
+            self._rejections.add(1)
             _log.error("bind refused: the term is over", token=int(self._term.guard.token), pods=len(flight.batch))
             self._term.fenced()
         self._close(flight, "fenced" if reply.fenced else "applied", reply.revision)

@@ -36,6 +36,10 @@ SAMPLED: Final = 0.1
 """The share of cycles whose points and plugins are timed one by one; kube-scheduler's."""
 
 
+TRACED: Final = 0.01
+"""The share of attempts that get a span of their own: one costs as much as scheduling a pod."""
+
+
 class SchedulingCycle:
     """One term's cycles. They run one after the other, on the scheduling thread."""
 
@@ -65,7 +69,7 @@ class SchedulingCycle:
             self._skip(queued)
             return None
         state = CycleState(sampled=parts.draw.random() < SAMPLED)
-        cycle = Cycle(queued, runtime, state, self._clock.now())
+        cycle = Cycle(queued, runtime, state, self._clock.now(), traced=parts.draw.random() < TRACED)
         try:
             node_name = self._place(cycle, parts.table.snapshot())
         except PluginFailed as error:
@@ -160,7 +164,10 @@ class SchedulingCycle:
             self._parts.queue.requeue(cycle.queued)
             return None
         if not self._parts.assumed.assume(pod, node_name):
-            self._outcomes.failed(cycle, f"node {node_name} is gone, or the pod counts on another already")
+            if pod.uid in self._parts.assumed:
+                self._parts.queue.done(cycle.queued.key)  # somebody bound it meanwhile
+            else:
+                self._outcomes.failed(cycle, f"node {node_name} is gone")
             return None
         status = runtime.reserve(state, pod, node_name)
         if status.ok and runtime.permits:

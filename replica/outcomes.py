@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from component import logs
+from component import logs, tracing
 from replica.api.events import WARNING
 from replica.api.status import SCHEDULER_ERROR, UNSCHEDULABLE
 from replica.binding import Fate
@@ -37,6 +37,7 @@ class Cycle:
     Attributes:
         started: When it was taken up.
         node_name: Its place, once it has one.
+        traced: Its span is made.
     """
 
     queued: QueuedPod
@@ -44,6 +45,7 @@ class Cycle:
     state: CycleState
     started: float
     node_name: str = ""
+    traced: bool = False
 
     @property
     def pod(self) -> Pod:
@@ -58,7 +60,6 @@ class Outcomes:
         self._assumed = parts.assumed
         self._recorder = parts.recorder
         self._clock = parts.clock
-        self._draw = parts.draw
         self._statuses = statuses
         self._metrics = metrics
         self._traceparent = traceparent
@@ -79,13 +80,13 @@ class Outcomes:
     ) -> None:
         """No node can take the pod: tell its user, and let it wait for something that may help."""
         self._tell(cycle, message, UNSCHEDULABLE, nominated)
-        self._metrics.attempted(REFUSED, cycle.runtime.scheduler_name, self._clock.now() - cycle.started)
+        self._ended(cycle, REFUSED)
         self._queue.requeue(cycle.queued, plugins)
 
     def failed(self, cycle: Cycle, message: str) -> None:
         """Something is broken: tell the pod's user, and try again after a backoff."""
         self._tell(cycle, message, SCHEDULER_ERROR, "")
-        self._metrics.attempted(ERROR, cycle.runtime.scheduler_name, self._clock.now() - cycle.started)
+        self._ended(cycle, ERROR)
         self._queue.requeue(cycle.queued)
 
     def undone(self, cycle: Cycle) -> None:
@@ -134,7 +135,7 @@ class Outcomes:
                 self._retry(uid)
 
     def _bound(self, cycle: Cycle) -> None:
-        pod, now = cycle.pod, self._clock.now()
+        pod = cycle.pod
         self._queue.done(cycle.queued.key)
         self._recorder.event(
             pod,
@@ -142,15 +143,15 @@ class Outcomes:
             note=f"Successfully assigned {pod.path} to {cycle.node_name}",
             action="Binding",
         )
-        self._metrics.attempted(SCHEDULED, cycle.runtime.scheduler_name, now - cycle.started)
-        self._metrics.bound(cycle.queued.attempts, now - cycle.queued.first_seen)
+        self._ended(cycle, SCHEDULED)
+        self._metrics.bound(cycle.queued.attempts, self._clock.now() - cycle.queued.first_seen)
         cycle.runtime.post_bind(cycle.state, pod, cycle.node_name)
 
     def _refute(self, cycle: Cycle, verdict: Verdict) -> None:
         """The bind does not stand as of the reply: keep the room until the cache has seen what does."""
         pod = cycle.pod
         cycle.runtime.unreserve(cycle.state, pod, cycle.node_name)
-        self._metrics.attempted(ERROR, cycle.runtime.scheduler_name, self._clock.now() - cycle.started)
+        self._ended(cycle, ERROR)
         _log.info("bind refused", pod=pod.path, node=cycle.node_name, revision=verdict.revision)
         self._refuted[pod.uid] = cycle
         self._assumed.settle(pod.uid, verdict.revision)
@@ -160,6 +161,25 @@ class Outcomes:
         if cycle is not None:
             # A pod that has a node by now, or is gone, has left the queue: then this changes nothing.
             self._queue.requeue(cycle.queued)
+
+    def _ended(self, cycle: Cycle, result: str) -> None:
+        """An attempt ended: its numbers, and the span of one that is traced."""
+        seconds = self._clock.now() - cycle.started
+        self._metrics.attempted(result, cycle.runtime.scheduler_name, seconds)
+        if cycle.traced:
+            end = self._clock.wall()
+            tracing.emit(
+                "scheduler.schedule_pod",
+                start=end - seconds,
+                end=end,
+                links=[(self._traceparent, {"link.kind": "leadership_term"})],
+                attributes={
+                    "pod": cycle.pod.path,
+                    "node": cycle.node_name or None,
+                    "attempts": cycle.queued.attempts,
+                    "result": result,
+                },
+            )
 
     def _tell(self, cycle: Cycle, message: str, reason: str, nominated: str) -> None:
         self._recorder.event(cycle.pod, reason=FAILED, note=message, action="Scheduling", type=WARNING)

@@ -213,7 +213,7 @@ def test_a_pod_changed_under_its_bind_is_tried_again_when_the_change_is_seen():
         world.add_pods("p", uid=term.read(world.etcd, "p").uid, requests={"cpu": "2"})
         world.sender.commit(world.sender.sent[0])
         # Until the cache has passed the answer the pod keeps its room, and is not tried again.
-        eventually(lambda: not world.scheduler._term.binding, within=WITHIN)
+        eventually(lambda: not world.scheduler._binding(), within=WITHIN)
         assert world.assumed.counts() == (0, 1)
         assert world.queue.pending() == {"active": 0, "backoff": 0, "unschedulable": 0, "gated": 0}
         watch.release()
@@ -266,6 +266,70 @@ def test_a_pod_too_large_for_etcd_fails_alone_with_an_event():
         eventually(lambda: told(world, "large"), within=WITHIN)
         assert told(world, "large")[0].startswith("the pod is too large to be bound")
         eventually(lambda: world.assumed.counts() == (1, 0), within=WITHIN)
+
+
+def test_a_node_that_goes_before_it_is_taken_is_told_of():
+    with World() as world:
+        world.add_node("a")
+        eventually(lambda: world.table.row("a") is not None, within=WITHIN)
+        assume = world.assumed.assume
+
+        def late(pod, node_name):
+            world.table.remove_node(node_name)
+            return assume(pod, node_name)
+
+        world.assumed.assume = late
+        world.add_pods("p")
+        world.lead()
+        eventually(lambda: told(world, "p"), within=WITHIN)
+        assert told(world, "p")[0] == "node a is gone"
+        assert world.assumed.counts() == (0, 0)
+
+
+def test_a_pod_bound_by_somebody_else_in_the_midst_of_its_cycle_is_let_be():
+    with World() as world:
+        world.add_node("a")
+        assume = world.assumed.assume
+
+        def late(pod, node_name):
+            world.assumed.observe(pod.on("b"))
+            return assume(pod, node_name)
+
+        world.assumed.assume = late
+        world.add_pods("p")
+        world.lead()
+        eventually(lambda: world.assumed.counts() == (1, 0) and not world.queue.in_flight(), within=WITHIN)
+        assert told(world, "p") == []
+        assert world.sender.sent == []
+
+
+def test_no_more_places_are_given_than_can_be_bound(monkeypatch):
+    monkeypatch.setattr("replica.term.MOST_BINDING", 5)
+    monkeypatch.setattr("replica.term.BATCH", 2)
+    with World() as world:
+        world.add_node("a")
+        world.sender.plan.extend(["held"] * 100)
+        names = [f"p{number}" for number in range(30)]
+        world.add_pods(*names)
+        world.lead()
+        eventually(lambda: world.scheduler._binding() >= 5, within=WITHIN)
+        ticks = []
+        world.leadership.tick = lambda until=None: ticks.append(until)
+        eventually(lambda: len(ticks) > 3, within=WITHIN)
+        assert world.assumed.counts()[1] <= 6
+        world.sender.plan.clear()
+        for sent in tuple(world.sender.sent):
+            world.sender.commit(sent)
+        world.wait_bound(*names)
+
+
+def test_an_event_whose_lease_is_gone_is_written_with_another():
+    with World() as world:
+        lease = world.parts.leases.current()
+        world.etcd.lease_revoke(lease, timeout=1)
+        world.lead()
+        eventually(lambda: world.events("LeaderElection"), within=WITHIN)
+        assert world.parts.leases.at_hand() not in {0, lease}
 
 
 # --- plugins
