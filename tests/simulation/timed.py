@@ -84,6 +84,7 @@ class Timed:
         self._count = count()
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._cut: dict[int, float] = {}
+        self._deaf: dict[int, float] = {}
         self._outage = -math.inf
         self._refuse = -math.inf
         self._delivered = 0
@@ -102,7 +103,7 @@ class Timed:
         """Until the end of the run.
 
         Raises:
-            AssertionError: Something that must hold did not; with the seed and the script.
+            AssertionError: Something that must hold did not. It, and whatever else is raised, has the script as a note.
         """
         for process in self.hosts:
             self._start(process)
@@ -112,8 +113,9 @@ class Timed:
             while self._events and self._events[0][0] <= self.until:
                 self.now, _, act = heapq.heappop(self._events)
                 act()
-        except AssertionError as error:
-            raise AssertionError(self.told(str(error))) from error
+        except Exception as error:
+            error.add_note(self.told("this run broke"))
+            raise
         self.now = self.until
         for process in self.hosts:
             self._believe(process, -math.inf)
@@ -215,6 +217,10 @@ class Timed:
             return None
         return self.weather.delay(self.random)
 
+    def _back(self, process: Process) -> float | None:
+        """The same for an answer."""
+        return None if self._deaf.get(process.host, -math.inf) > self.now else self._way(process)
+
     def _send(self, process: Process, transaction: Transaction) -> None:
         local, election = process.clock.local(self.now), process.election
         give_up = process.clock.true(local + election.patience(local))
@@ -239,7 +245,7 @@ class Timed:
 
         def arrive() -> None:
             applied = self._commit(process, flight)
-            back = self._way(process)
+            back = self._back(process)
             if back is None or self.now + back > give_up:
                 self.at(give_up, lambda: answer(LOST))
                 return
@@ -269,7 +275,7 @@ class Timed:
             return
 
         def arrive() -> None:
-            view, back = self.store.view(), self._way(process)
+            view, back = self.store.view(), self._back(process)
             if back is None or self.now + back > give_up:
                 self.at(give_up, lambda: self._see(process, ReadFailed()))
             else:
@@ -286,7 +292,7 @@ class Timed:
 
     def _tell(self, process: Process, event: KeyEvent) -> None:
         """One event, after those before it; a host that is cut off hears it later."""
-        healed = max(self.now, self._cut.get(process.host, 0.0), self._outage)
+        healed = max(self.now, self._cut.get(process.host, 0.0), self._deaf.get(process.host, 0.0), self._outage)
         process.heard = max(process.heard, healed + self.weather.watch_delay(self.random))
         self.at(process.heard, lambda: self._see(process, event))
 
@@ -310,7 +316,7 @@ class Timed:
             assert (token, identity) == (guard.token, process.identity), (
                 f"S1: a write of {process.identity}'s term {guard.token} passed in {identity}'s term {token}"
             )
-        elif (back := self._way(process)) is not None:
+        elif (back := self._back(process)) is not None:
             self.at(self.now + back, lambda: self._see(process, Refused(guard.token)))
 
     def _judge(self, process: Process, transaction: Transaction) -> None:
@@ -355,6 +361,8 @@ class Timed:
                 process.hung = True
             case Kind.CUT:
                 self._cut[process.host] = max(self._cut.get(process.host, 0.0), end)
+            case Kind.DEAF:
+                self._deaf[process.host] = max(self._deaf.get(process.host, 0.0), end)
             case Kind.STICK:
                 process.stuck = fault.seconds
                 self._kill_after_a_send(process)

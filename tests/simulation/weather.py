@@ -24,6 +24,8 @@ class Kind(Enum):
     """A suspend that the clock doesn't count, as that of a virtual machine can be."""
     CUT = "cut"
     """One host's packets are lost."""
+    DEAF = "deaf"
+    """One host's requests arrive, but nothing comes back to it."""
     OUTAGE = "outage"
     """etcd answers nobody."""
     REFUSE = "refuse"
