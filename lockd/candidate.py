@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from component import logs
 from lockd.errors import LeaseNotFound, StoreError
-from lockd.ports import Put, Txn
+from lockd.ports import Compare, Field, Put, Txn
 
 if TYPE_CHECKING:
     import threading
@@ -91,15 +91,17 @@ class Registration:
             self._clock.wait(stop, period)
 
     def _beat(self, timeout: float) -> None:
+        """Keep the etcd lease, or take another; put the key with it, again if a person deleted it."""
+        fresh = not self._lease or self._gateway.lease_keepalive(self._lease, timeout=timeout) == 0
+        if fresh:
+            self._lease = self._gateway.lease_grant(self._ttl, timeout=timeout)
+        put = Put(self._key, self._candidate.encode(), self._lease)
+        # Nobody else writes this key, and what it says is the same each time: that settles it without more ado.
+        compares = () if fresh else (Compare(self._key, Field.CREATE, 0),)
         try:
-            if self._lease and self._gateway.lease_keepalive(self._lease, timeout=timeout) > 0:
-                return
+            self._gateway.txn(Txn(compares, (put,)), timeout=timeout)
         except LeaseNotFound:
             self._lease = 0
-        self._lease = self._gateway.lease_grant(self._ttl, timeout=timeout)
-        put = Put(self._key, self._candidate.encode(), self._lease)
-        # Nobody else writes this key and what it says is the same each time: no compare is needed to settle it.
-        self._gateway.txn(Txn((), (put,)), timeout=timeout)
 
     def revoke(self, *, timeout: float) -> None:
         """Take the key away at an orderly exit; without it, it goes when its etcd lease runs out."""

@@ -14,6 +14,9 @@ from typing import Any, Final
 HISTORY_LIMIT: Final = 100
 """Terms kept in the history key."""
 
+TEXT_LIMIT: Final = 300
+"""Characters kept of each text in it: whatever somebody put there, the next acquire must fit into a transaction."""
+
 TAKEOVERS: Final = ("first", "release", "expiry", "evidence")
 
 
@@ -218,12 +221,12 @@ def parse_history(value: bytes | None, mod_revision: int) -> tuple[HistoryEntry,
     terms = document.get("terms") if isinstance(document, dict) else None
     entries = tuple(
         HistoryEntry(
-            identity=_text(e, "identity"),
+            identity=_text(e, "identity")[:TEXT_LIMIT],
             token=_count(e, "token"),
-            since=_text(e, "since"),
-            until=_text(e, "until"),
-            reason=_text(e, "reason"),
-            takeover=_text(e, "takeover"),
+            since=_text(e, "since")[:TEXT_LIMIT],
+            until=_text(e, "until")[:TEXT_LIMIT],
+            reason=_text(e, "reason")[:TEXT_LIMIT],
+            takeover=_text(e, "takeover")[:TEXT_LIMIT],
         )
         for e in (terms if isinstance(terms, list) else [])
         if isinstance(e, dict)

@@ -8,6 +8,7 @@ import uuid
 import pytest
 
 from lockd.errors import Compacted, LeaseNotFound, Rejected
+from lockd.etcd.embedded import Embedded
 from lockd.etcd.model import WatchBatch, WatchCompacted, WatchTarget
 from lockd.ports import (
     Compare,
@@ -30,13 +31,20 @@ pytestmark = pytest.mark.etcd
 WITHIN = 5.0
 
 
+@pytest.fixture(scope="module")
+def own_etcd():
+    """One of this module's own: it compacts, which others would notice."""
+    with Embedded.start() as cluster:
+        yield cluster
+
+
 @pytest.fixture(params=["memory", "etcd"])
 def store(request):
     """An etcd, and a prefix that nobody else uses."""
     if request.param == "memory":
         yield FakeEtcd(), "/k"
         return
-    cluster = request.getfixturevalue("etcd")
+    cluster = request.getfixturevalue("own_etcd")
     with opened(cluster.connection) as gateway:
         yield gateway, f"/test-{uuid.uuid4().hex[:12]}"
 

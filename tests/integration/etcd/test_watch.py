@@ -30,8 +30,11 @@ class Sink:
         self.items = []
         self.hold = threading.Event()
         self.hold.set()
+        self.held = threading.Event()
 
     def __call__(self, item):
+        if not self.hold.is_set():
+            self.held.set()
         self.hold.wait(20.0)
         self.items.append(item)
 
@@ -111,6 +114,7 @@ def test_row_20_compaction_under_a_stopped_client_is_told_and_followed_by_a_list
         eventually(lambda: sink.revisions == [start], within=5.0)
         sink.hold.clear()
         first = put(gateway, prefix, b"1")  # holds the sink up
+        assert sink.held.wait(5.0)
         watch._stream.end()  # the connection is lost meanwhile
         for n in range(5):
             last = put(gateway, prefix, b"%d" % n)

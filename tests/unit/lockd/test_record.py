@@ -192,3 +192,8 @@ def test_a_term_survives_being_written(holder, acquisition):
 @given(st.lists(entries, max_size=5))
 def test_a_history_survives_being_written(terms):
     assert parse_history(encode_history(tuple(terms)), 99) == tuple(terms)
+
+
+def test_a_history_that_somebody_filled_up_still_fits_into_an_acquire():
+    stuffed = json.dumps({"terms": [{"identity": "x" * 10_000, "token": 1, "reason": "y" * 10_000}] * 200}).encode()
+    assert len(encode_history(parse_history(stuffed, 5))) < 200_000

@@ -1,0 +1,56 @@
+"""A candidate's key on a real etcd: it is there as long as its process is, whoever deletes it."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+
+from lockd.candidate import Candidate, Registration
+from lockd.ports import Delete, LockName, Txn
+from tests.harness.electors import CLOCK
+from tests.harness.wait import eventually
+
+ME = Candidate(identity="host_1", hostname="host", pid=7, since="2026-01-01T00:00:00Z", http="127.0.0.1:1")
+
+
+@contextmanager
+def registered(gateway, prefix):
+    lock = LockName(prefix, "kube-system", "kube-scheduler")
+    registration = Registration(gateway, lock, ME, lease_duration=2.0, clock=CLOCK)
+    stop = threading.Event()
+    thread = threading.Thread(target=registration.run, args=(stop,), daemon=True)
+    thread.start()
+    try:
+        yield registration, lock.candidates + ME.identity
+    finally:
+        stop.set()
+        thread.join(10.0)
+        registration.revoke(timeout=5.0)
+
+
+def kvs(gateway, key):
+    return gateway.range(key, timeout=5.0).kvs
+
+
+def test_it_registers_on_an_etcd_lease_and_is_gone_when_revoked(gateway, prefix):
+    with registered(gateway, prefix) as (_, key):
+        (kv,) = eventually(lambda: kvs(gateway, key), within=5.0)
+        assert Candidate.parse(kv.value) == ME
+        assert kv.lease
+    assert not kvs(gateway, key)
+
+
+def test_a_deleted_key_comes_back(gateway, prefix):
+    with registered(gateway, prefix) as (_, key):
+        eventually(lambda: kvs(gateway, key), within=5.0)
+        gateway.txn(Txn((), (Delete(key),)), timeout=5.0)
+        (kv,) = eventually(lambda: kvs(gateway, key), within=5.0)
+        assert kv.lease
+
+
+def test_a_revoked_etcd_lease_is_replaced(gateway, prefix):
+    with registered(gateway, prefix) as (_, key):
+        (first,) = eventually(lambda: kvs(gateway, key), within=5.0)
+        gateway.lease_revoke(first.lease, timeout=5.0)
+        (second,) = eventually(lambda: kvs(gateway, key), within=5.0)
+        assert second.lease != first.lease
