@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import tempfile
 import threading
@@ -90,7 +91,7 @@ def down(folder: Path) -> None:
 @click.option("--wait", type=DURATION, help="Until no pod is lost; one that is lost at the end is a violation.")
 @output_option
 def audit(*, connection: Connection, prefix: str, trace_file: Path | None, wait: float | None, form: str) -> None:
-    """Judge etcd's whole history: every term, every write, every bind. Exit 4 on a violation."""
+    """Judge etcd's whole history: every term, every write, every bind. Exit 4 unless all was there and right."""
     with session("chaosctl", "audit", connection, prefix, trace_file) as here:
         report = audited(here.gateway, prefix, wait=wait, clock=here.clock)
     show(report.document(), form, report.lines())
@@ -127,7 +128,7 @@ def demo(*, fast: bool, folder: Path | None, keep: bool, form: str) -> None:
         outcome = run(plan, told, _stop_by_signal(), keep=keep)
     show(summary.document(outcome, folder), form, summary.lines(outcome, folder))
     if keep:
-        note(f"the cluster goes on: take it down with: chaosctl down --dir {folder}")
+        note(f"the cluster goes on: take it down with: chaosctl down --dir {shlex.quote(str(folder))}")
     if not outcome.report.passed:
         raise SystemExit(CHECK_FAILED)
 
@@ -145,8 +146,9 @@ def _detach(plan: Plan) -> None:
     except BaseException:
         supervisor.end(clock=SystemClock())
         raise
-    note(f"use it: export ETCDCTL_ENDPOINTS={','.join(state.endpoints)} LOCKD_PREFIX={plan.prefix}")
-    note(f"take it down: chaosctl down --dir {plan.folder}")
+    endpoints = shlex.quote(",".join(state.endpoints))
+    note(f"use it: export ETCDCTL_ENDPOINTS={endpoints} LOCKD_PREFIX={shlex.quote(plan.prefix)}")
+    note(f"take it down: chaosctl down --dir {shlex.quote(str(plan.folder))}")
     click.echo(plan.folder)
 
 
