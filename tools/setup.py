@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / ".set-up"
+MADE = VENV / ".made"
+"""Written once .venv is whole: one whose making was interrupted has a Python, but perhaps no pip."""
 
 
 def refuse(problem: str, remedy: str) -> None:
@@ -40,7 +42,9 @@ def run(doing: str, *command: object) -> None:
 
 
 def same_python() -> bool:
-    """Does .venv hold a Python that runs and has this one's version?"""
+    """Is .venv whole, with a Python that runs and has this one's version?"""
+    if not (MADE.exists() or STAMP.exists()):
+        return False
     ask = "import sys; print(sys.version_info[:2])"
     try:
         reply = subprocess.run([str(PYTHON), "-c", ask], capture_output=True, text=True, check=False)
@@ -54,6 +58,7 @@ def main() -> None:
     if not same_python():
         shutil.rmtree(VENV, ignore_errors=True)
         run("make .venv", sys.executable, "-m", "venv", VENV)
+        MADE.touch()
     pip = [PYTHON, "-m", "pip", "--disable-pip-version-check", "-qq", "--no-input"]
     install = [*pip, "install"]
     lock = ROOT / "requirements.lock"
@@ -68,4 +73,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
