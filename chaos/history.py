@@ -61,6 +61,11 @@ class History:
         """Was a part compacted away before it could be read?"""
         return self.from_revision > 1
 
+    @property
+    def empty(self) -> bool:
+        """Has no key ever been under the prefix, as far as is known?"""
+        return not (self.baseline or self.changes)
+
     def everything(self) -> Iterator[Change]:
         """The baseline, then the changes."""
         yield from self.baseline

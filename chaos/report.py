@@ -39,7 +39,12 @@ class Report:
     @property
     def passed(self) -> bool:
         """Nothing is wrong, and nothing is missing that could be."""
-        return not self.violations and not self.ledger.history.incomplete
+        return not self.violations and not self.incomplete
+
+    @property
+    def incomplete(self) -> bool:
+        """Is a part of the history missing, or all of it?"""
+        return self.ledger.history.incomplete or self.ledger.history.empty
 
     @property
     def lost(self) -> int:
@@ -51,7 +56,7 @@ class Report:
         guarded = _count(write.token > 0 for write in self.ledger.writes)
         return {
             "from_revision": history.from_revision,
-            "incomplete": history.incomplete,
+            "incomplete": self.incomplete,
             "terms": [
                 {
                     "token": term.token,
@@ -91,7 +96,9 @@ class Report:
         }
 
     def lines(self, *, most: int = 20) -> list[str]:
-        """The same for people, `most` violations at most."""
+        """The same for people, `most` violations at most; the verdict alone where there was nothing to judge."""
+        if self.ledger.history.empty:
+            return [self.verdict()]
         document = self.document()
         pods, deleted = document["pods"], document["pods"]["deleted"]
         lines = [
@@ -128,6 +135,8 @@ class Report:
     def verdict(self) -> str:
         """One line."""
         history = self.ledger.history
+        if history.empty:
+            return f"INCOMPLETE: nothing to judge: no key has ever been under {history.prefix}: check --prefix"
         said = f"{len(self.violations)} violations" if self.violations else "no violation"
         if history.incomplete:
             return f"INCOMPLETE: etcd has compacted what was before revision {history.from_revision}; {said} since"

@@ -127,3 +127,11 @@ def test_people_see_the_first_violations_and_how_many_more(made):
     lines = report_of(made).lines(most=3)
     assert sum(line.startswith("lost-pod") for line in lines) == 3
     assert "... and 27 more: -o json lists all" in lines
+
+
+def test_a_prefix_without_a_key_is_not_judged():
+    report = report_of(HistoryMaker())
+    assert not report.passed
+    assert report.document()["incomplete"]
+    assert report.lines() == [report.verdict()]
+    assert report.verdict().startswith("INCOMPLETE: nothing to judge: no key has ever been under ")
