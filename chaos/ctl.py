@@ -122,13 +122,21 @@ def trace(folder: Path, form: str) -> None:
 @output_option
 def demo(*, fast: bool, folder: Path | None, keep: bool, form: str) -> None:
     """Show two hand-offs on a real cluster: the leader is asked to end, then the next one is killed."""
+    given = folder is not None
     folder = (folder or Path(tempfile.mkdtemp(prefix="lockd-demo-"))).absolute()
+    # a folder that was given may hold more than ours
+    remove = "" if given else f": remove them with: rm -r {shlex.quote(str(folder))}"
     plan = Plan(folder=folder, flags=FAST if fast else ())
-    with failures(), progress() as told:
-        outcome = run(plan, told, _stop_by_signal(), keep=keep)
+    try:
+        with failures(), progress() as told:
+            outcome = run(plan, told, _stop_by_signal(), keep=keep)
+    except BaseException:
+        note(f"logs and traces are left in {folder}{remove}")
+        raise
     show(summary.document(outcome, folder), form, summary.lines(outcome, folder))
     if keep:
         note(f"the cluster goes on: take it down with: chaosctl down --dir {shlex.quote(str(folder))}")
+    note(f"logs and traces are left in {folder}{remove}")
     if not outcome.report.passed:
         raise SystemExit(CHECK_FAILED)
 

@@ -78,7 +78,7 @@ def run(plan: Plan, progress: Progress, stop: threading.Event, *, keep: bool, cl
     """
     clock = clock or SystemClock()
     supervisor = launch.launch(plan, leashed=not keep)
-    traces = tracing.setup(service="chaosctl", instance="chaosctl", trace_file=plan.traces / "chaosctl.jsonl")
+    traces: tracing.Tracing | None = None
     shown = False
     try:
 
@@ -86,6 +86,8 @@ def run(plan: Plan, progress: Progress, stop: threading.Event, *, keep: bool, cl
             progress(f"start {plan.members} etcd members and {plan.replicas} replicas", health.parts, health.of)
 
         state = launch.await_health(plan, supervisor, stop, progress=healthy, clock=clock)
+        # not before: a supervisor begins by moving the traces of an earlier cluster aside
+        traces = tracing.setup(service="chaosctl", instance="chaosctl", trace_file=plan.traces / "chaosctl.jsonl")
         gateway = Gateway(Connection(endpoints=state.endpoints), purpose="demo", witness=Witness(), clock=clock)
         try:
             outcome = _Run(plan, gateway, progress, clock, stop).show()
@@ -97,11 +99,12 @@ def run(plan: Plan, progress: Progress, stop: threading.Event, *, keep: bool, cl
             raise Interrupted("stopped by a signal; the cluster is taken down") from error
         raise
     finally:
-        if not (keep and shown):
+        if not (keep and shown) and supervisor.exit_code() is None:
             progress("take the cluster down", 0, 1)
             supervisor.end(clock=clock)
             progress("take the cluster down", 1, 1)
-        traces.shutdown(2.0)
+        if traces is not None:
+            traces.shutdown(2.0)
     return replace(outcome, handoffs=handoffs(spans.read_folder(plan.traces)))
 
 

@@ -37,6 +37,8 @@ class Stored:
         requests: What a pod takes of its node, by resource.
         waiting: A pod with a scheduling gate, or with a condition PodScheduled=False.
         finished: A pod that has ended by itself.
+        deleting: A pod that is marked for deletion.
+        scheduler: The name of the scheduler that a pod asks for, or that reports an event.
         allocatable: What a node has, by resource.
         concerns: The uids that an event names.
     """
@@ -47,6 +49,8 @@ class Stored:
     requests: Mapping[str, int] = field(default_factory=dict)
     waiting: bool = False
     finished: bool = False
+    deleting: bool = False
+    scheduler: str = ""
     allocatable: Mapping[str, int] = field(default_factory=dict)
     concerns: frozenset[str] = frozenset()
 
@@ -78,12 +82,14 @@ def _digest(stored: Object, value: bytes) -> Stored:
                 requests=dict(stored.spec.requests),
                 waiting=bool(stored.spec.gates) or (scheduled is not None and scheduled.status == "False"),
                 finished=stored.terminal,
+                deleting=stored.deleting,
+                scheduler=stored.spec.scheduler,
             )
         case Node():
             return Stored(token=stored.token, uid=stored.uid, allocatable=dict(stored.allocatable))
         case Event():
             named = (stored.regarding, stored.related)
             uids = frozenset(reference.uid for reference in named if reference is not None and reference.uid)
-            return Stored(token=stored.token, uid=stored.uid, concerns=uids)
+            return Stored(token=stored.token, uid=stored.uid, concerns=uids, scheduler=stored.controller)
         case _:
             return Stored(token=stored.token, uid=stored.uid)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replica.api.podspec import DEFAULT_SCHEDULER
+
 if TYPE_CHECKING:
     from chaos.ledger import Ledger
     from chaos.objects import Stored
@@ -30,6 +32,7 @@ class PodLife:
         seen: The revision of its last put.
         token: The author of that put.
         placements: Each node it was given, in order; one at most, if all is well.
+        foreign: It asks for a scheduler that no leader here is.
         deleted_by: The token of its deletion (0: a user's); None: it is present.
     """
 
@@ -39,6 +42,7 @@ class PodLife:
     seen: int
     token: int
     placements: list[Placement] = field(default_factory=list)
+    foreign: bool = False
     deleted_by: int | None = None
 
     def saw(self, pod: Stored, revision: int, token: int) -> None:
@@ -62,13 +66,18 @@ class PodLife:
 
     @property
     def pending(self) -> bool:
-        """Is it present without a node, and was told why, or is held back by a gate?"""
-        return self.present and not self.bound and self.last.waiting
+        """Is it present without a node, and was told why, is held back by a gate, or another scheduler's?"""
+        return self.present and not self.bound and (self.last.waiting or (self.foreign and not self._wants_nothing))
 
     @property
     def lost(self) -> bool:
-        """Is it present, and did nobody do anything about it? A pod that has ended by itself wants nothing."""
-        return self.present and not self.bound and not self.last.waiting and not self.last.finished
+        """Is it present, wants a node of us, and did nobody do anything about it?"""
+        return self.present and not self.bound and not self.pending and not self._wants_nothing
+
+    @property
+    def _wants_nothing(self) -> bool:
+        """Has it ended by itself, or is it being deleted?"""
+        return self.last.finished or self.last.deleting
 
 
 def lives(ledger: Ledger) -> tuple[PodLife, ...]:
@@ -92,7 +101,26 @@ def lives(ledger: Ledger) -> tuple[PodLife, ...]:
             found.append(current[write.key])
         else:
             life.saw(write.after, write.revision, write.token)
+    known = schedulers(ledger)
+    for life in found:
+        life.foreign = life.last.scheduler not in known
     return tuple(found)
+
+
+def schedulers(ledger: Ledger) -> frozenset[str]:
+    """The names that leaders here schedule for: the default one, those they report as, and those of pods they bound."""
+    standing = ((key.partition("/")[0], stored) for key, stored in ledger.first.items())
+    written = ((write.kind, write.after) for write in ledger.writes if write.after is not None)
+    return frozenset(
+        (
+            DEFAULT_SCHEDULER,
+            *(
+                stored.scheduler
+                for kind, stored in (*standing, *written)
+                if stored.token > 0 and stored.scheduler and (kind == "events" or stored.node)
+            ),
+        )
+    )
 
 
 def _born(key: str, created: int, pod: Stored, revision: int, token: int) -> PodLife:

@@ -102,18 +102,7 @@ class Report:
         document = self.document()
         pods, deleted = document["pods"], document["pods"]["deleted"]
         lines = [
-            *table(
-                ("TOKEN", "HOLDER", "SINCE", "UNTIL"),
-                [
-                    (
-                        str(term["token"]),
-                        term["identity"],
-                        str(term["since_revision"]),
-                        "now" if term["until_revision"] is None else str(term["until_revision"]),
-                    )
-                    for term in document["terms"]
-                ],
-            ),
+            *self._terms(),
             "",
             f"revisions  {document['from_revision']} to {self.ledger.history.to_revision}",
             f"writes     {document['writes']['guarded']} guarded, {document['writes']['user']} by users",
@@ -132,12 +121,29 @@ class Report:
         lines.append(self.verdict())
         return lines
 
+    def _terms(self) -> list[str]:
+        """The table of terms; it names the locks if there are several."""
+        terms = tuple(self.ledger.terms.by_token.values())
+        several = len({term.lock for term in terms}) > 1
+        rows = [
+            (
+                str(term.token),
+                *((term.lock,) if several else ()),
+                term.identity,
+                str(term.token),
+                "now" if term.until_revision is None else str(term.until_revision),
+            )
+            for term in terms
+        ]
+        return table(("TOKEN", *(("LOCK",) if several else ()), "HOLDER", "SINCE", "UNTIL"), rows)
+
     def verdict(self) -> str:
         """One line."""
         history = self.ledger.history
         if history.empty:
             return f"INCOMPLETE: nothing to judge: no key has ever been under {history.prefix}: check --prefix"
-        said = f"{len(self.violations)} violations" if self.violations else "no violation"
+        count = len(self.violations)
+        said = "no violation" if not count else "1 violation" if count == 1 else f"{count} violations"
         if history.incomplete:
             return f"INCOMPLETE: etcd has compacted what was before revision {history.from_revision}; {said} since"
         return f"{'FAILED' if self.violations else 'PASSED'}: {said}"

@@ -11,6 +11,7 @@ from chaos.cluster import health
 from chaos.cluster import state as files
 from chaos.cluster.plan import environment
 from chaos.cluster.process import STEP, end_all
+from chaos.cluster.words import last_words, shortened
 from chaos.errors import Interrupted, NoCluster, NotStarted, TooSlow
 from component.clock import SystemClock
 from component.process import Child, Process
@@ -35,10 +36,12 @@ class Supervisor:
 
     Attributes:
         exit_code: Asks for its exit code; None while it runs.
+        log_from: Where in its log, in bytes, its own lines begin: an earlier one's stand before.
     """
 
     process: Process
     exit_code: Callable[[], int | None]
+    log_from: int = 0
 
     def end(self, *, clock: Clock) -> None:
         """Have it take its cluster down, and wait for that."""
@@ -52,10 +55,12 @@ def launch(plan: Plan, *, leashed: bool) -> Supervisor:
     Args:
         leashed: It ends with this process; otherwise it lives on.
     """
+    log = _log(plan)
+    begin = log.stat().st_size if log.exists() else 0
     if leashed:
-        child = Child(_command(plan), log=_log(plan), environment=environment())
-        return Supervisor(child.process, lambda: child.exit_code)
-    with _log(plan).open("ab") as output:
+        child = Child(_command(plan), log=log, environment=environment())
+        return Supervisor(child.process, lambda: child.exit_code, begin)
+    with log.open("ab") as output:
         free = subprocess.Popen(  # noqa: S603 - the command is made below, in a list
             _command(plan),
             stdin=subprocess.DEVNULL,
@@ -64,7 +69,7 @@ def launch(plan: Plan, *, leashed: bool) -> Supervisor:
             env=environment(),
             start_new_session=True,
         )
-    return Supervisor(Process.of(free.pid), free.poll)
+    return Supervisor(Process.of(free.pid), free.poll, begin)
 
 
 def _log(plan: Plan) -> Path:
@@ -119,16 +124,19 @@ def await_health(
             if seen.healthy:
                 return state
         if (code := supervisor.exit_code()) is not None:
-            raise NotStarted(_last_words(plan), code)
+            raise NotStarted(_last_words(plan, supervisor.log_from), code)
         if clock.wait(stop, 5 * STEP):
             raise Interrupted("stopped by a signal before the cluster was healthy; it is taken down")
         if clock.now() >= end:
             raise TooSlow(f"not healthy within {within:g} s: {seen}; what they say is in {plan.logs}")
 
 
-def _last_words(plan: Plan) -> tuple[str, ...]:
-    """What a supervisor said of why it ended."""
+def _last_words(plan: Plan, begin: int) -> tuple[str, ...]:
+    """What a supervisor, whose lines begin there, said of why it ended."""
     log = plan.logs / "supervisor.log"
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = log.read_bytes()[begin:].decode(errors="replace").splitlines()
     own = tuple(line.removeprefix("error: ") for line in lines if line.startswith("error: "))
-    return own or (f"the supervisor ended; what it said is in {log}",)
+    if own:
+        return own
+    said = last_words("\n".join(lines))
+    return (shortened(f"the supervisor ended{f': {said}' if said else ''}; what it said is in {log}"),)

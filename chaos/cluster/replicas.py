@@ -77,7 +77,12 @@ class Replicas:
             slot.restarts += 1
             port = port_for(slot.launch)
             slot.launch = Launch.of(self._plan, slot.launch.name, port=port, restarts=slot.restarts)
-            slot.child = self._spawn(slot.launch)
+            try:
+                slot.child = self._spawn(slot.launch)
+            except OSError as error:
+                slot.due = self._clock.now() + RESTART_DELAY
+                self._tell(f"{slot.launch.name} can't be started: {error.strerror}: tried again")
+                return
             slot.due = None
             slot.ended = False
             self._tell(f"{slot.launch.name} started again as {slot.launch.identity} (pid {slot.child.pid})")

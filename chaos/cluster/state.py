@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from dataclasses import asdict, dataclass
@@ -95,10 +96,19 @@ class ClusterState:
 
 
 def write(folder: Path, state: ClusterState) -> None:
-    """Replace the folder's cluster.json in one step: a reader sees the old one or the new one, whole."""
+    """Replace the folder's cluster.json in one step: a reader sees the old one or the new one, whole.
+
+    Raises:
+        OSError: It can't be written; the old one stays.
+    """
     draft = folder / f".{FILE}.{os.getpid()}"
-    draft.write_text(json.dumps(state.document(), indent=2) + "\n", encoding="utf-8")
-    draft.replace(folder / FILE)
+    try:
+        draft.write_text(json.dumps(state.document(), indent=2) + "\n", encoding="utf-8")
+        draft.replace(folder / FILE)
+    except OSError:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise
 
 
 def read(folder: Path) -> ClusterState:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
+import shlex
 import shutil
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from chaos.cluster import state as files
+from chaos.cluster.board import Board
+from chaos.cluster.claim import claim
+from chaos.cluster.earlier import put_aside
+from chaos.cluster.members import Members
 from chaos.cluster.replicas import Replicas
-from chaos.cluster.state import FILE, ClusterState, MemberState
+from chaos.cluster.state import FILE, ClusterState
+from chaos.cluster.words import last_words, shortened
 from component.clock import SystemClock
 from component.process import Process
-from lockd.errors import ConfigError
-from lockd.etcd.embedded import Embedded
+from lockd.errors import ConfigError, StoreError
+from lockd.etcd.embedded import Embedded, EmbeddedError
 from lockd.etcd.gateway import Gateway
 from lockd.etcd.retry import settle
 from lockd.etcd.witness import Witness
@@ -33,6 +38,9 @@ if TYPE_CHECKING:
 STEP: Final = 0.05
 """Seconds between two looks at the processes."""
 
+ASKING: Final = 2.0
+"""Seconds that etcd may take to say whether there was a leader."""
+
 MARKER: Final = "chaos-allowed"
 """The key, under the prefix, that allows faults on a cluster."""
 
@@ -42,7 +50,8 @@ def supervise(
 ) -> None:
     """Make a cluster, keep it until `stop` is set, take it down.
 
-    The calling thread is the one that all processes end with, however it ends.
+    The calling thread is the one that all processes end with, however it ends. etcd's data goes when `stop` is set, or
+    when a start fails; an error later on leaves it.
 
     Args:
         tell: Gets one line for each thing that a person may want to know.
@@ -53,68 +62,147 @@ def supervise(
         OSError: A process or a file could not be made.
     """
     clock = clock or SystemClock()
+    tell = _surely(tell)
     with contextlib.ExitStack() as undo:
         undo.enter_context(_claimed(plan.folder))
+        if (place := put_aside(plan)) is not None:
+            tell(f"logs and traces of the cluster before are in {place}")
         for folder in (plan.logs, plan.traces):
             folder.mkdir(exist_ok=True)
-        undo.callback(shutil.rmtree, plan.etcd_folder, ignore_errors=True)
-        etcd = undo.enter_context(
-            Embedded.start(members=plan.members, directory=plan.etcd_folder, auto_compaction=False)
-        )
-        undo.callback(_kill, etcd)
+        remains = _Remains(plan)
+        undo.callback(remains.remove_data)
+        etcd = undo.enter_context(_etcd(plan))
+        undo.callback(remains.kill, etcd)
         _allow_chaos(plan.prefix, etcd, clock)
+        members = Members(etcd.members, tell=tell)
         replicas = Replicas(plan, etcd.endpoints, clock=clock, tell=tell)
-        undo.callback((plan.folder / FILE).unlink, missing_ok=True)
+        undo.callback(remains.remove_file)
         undo.callback(replicas.stop)
-        replicas.start()
-        for replica in replicas.state():
-            tell(f"{replica.name}: {replica.http} log {replica.log}")
-        tell(f"etcd: {','.join(etcd.endpoints)} prefix {plan.prefix}")
-        tell(f"cluster: {plan.folder / FILE}")
-        shown: ClusterState | None = None
-        while True:
-            now = ClusterState(
-                prefix=plan.prefix,
-                endpoints=etcd.endpoints,
-                supervisor=Process.of(os.getpid()),
-                etcd=_members(etcd, shown),
-                replicas=replicas.state(),
-            )
-            if now != shown:
-                files.write(plan.folder, now)
-                shown = now
-            if clock.wait(stop, STEP):
-                break
-            replicas.step()
+        try:
+            replicas.start()
+            _keep(plan, etcd, members, replicas, stop, clock=clock, tell=tell)
+        except BaseException:
+            remains.kept = _has_led(plan.prefix, etcd, clock)
+            if remains.kept:
+                quoted = shlex.quote(str(plan.folder))
+                tell(f"etcd's data stays in {plan.etcd_folder}: remove it with: chaosctl down --dir {quoted}")
+            raise
+
+
+def _keep(
+    plan: Plan,
+    etcd: Embedded,
+    members: Members,
+    replicas: Replicas,
+    stop: threading.Event,
+    *,
+    clock: Clock,
+    tell: Callable[[str], None],
+) -> None:
+    """Look after a started cluster until `stop` is set."""
+
+    def state() -> ClusterState:
+        return ClusterState(
+            prefix=plan.prefix,
+            endpoints=etcd.endpoints,
+            supervisor=Process.of(os.getpid()),
+            etcd=members.state(),
+            replicas=replicas.state(),
+        )
+
+    board = Board(plan.folder, state(), clock=clock, tell=tell)
+    for replica in replicas.state():
+        tell(f"{replica.name}: {replica.http} log {replica.log}")
+    tell(f"etcd: {','.join(etcd.endpoints)} prefix {plan.prefix}")
+    tell(f"cluster: {plan.folder / FILE}")
+    while not clock.wait(stop, STEP):
+        replicas.step()
+        members.step()
+        board.show(state())
+
+
+@dataclass(slots=True)
+class _Remains:
+    """What goes in the end, or stays.
+
+    Attributes:
+        kept: An error ended a cluster that had been healthy: its data is its user's, who says when it goes.
+    """
+
+    plan: Plan
+    kept: bool = False
+
+    def remove_data(self) -> None:
+        if not self.kept:
+            shutil.rmtree(self.plan.etcd_folder, ignore_errors=True)
+
+    def remove_file(self) -> None:
+        if not self.kept:
+            (self.plan.folder / FILE).unlink(missing_ok=True)
+
+    def kill(self, etcd: Embedded) -> None:
+        """End the members at once if their data is removed: then nobody waits for an orderly end."""
+        if not self.kept:
+            for member in etcd.members:
+                member.kill()
+
+
+def _surely(tell: Callable[[str], None]) -> Callable[[str], None]:
+    """The same, but a log that takes no line (its disk is full, its reader has gone) is no reason to end."""
+
+    def told(line: str) -> None:
+        with contextlib.suppress(OSError):
+            tell(line)
+
+    return told
+
+
+def _etcd(plan: Plan) -> Embedded:
+    """Start the members.
+
+    Raises:
+        EmbeddedError: One did not start; one line that has its last words.
+    """
+    try:
+        return Embedded.start(members=plan.members, directory=plan.etcd_folder, auto_compaction=False)
+    except EmbeddedError as error:
+        what, colon, log = str(error).partition("its log ends:")
+        if not colon:
+            raise
+        name = next((word for word in what.split() if word.startswith("etcd-")), "etcd-1")
+        with contextlib.suppress(OSError):
+            log = (plan.etcd_folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")
+        said = last_words(log) or "it said nothing"
+        raise EmbeddedError(shortened(f"{what}its log ends: {said}")) from error
+
+
+def _has_led(prefix: str, etcd: Embedded, clock: Clock) -> bool:
+    """Was there ever a leader? Then the cluster was more than an attempt. Yes, too, if etcd doesn't say."""
+    gateway = Gateway(etcd.connection, purpose="chaos", witness=Witness(), clock=clock)
+    try:
+        return gateway.range(f"{prefix}/terms/", prefix=True, limit=1, timeout=ASKING).count > 0
+    except StoreError:
+        return True
+    finally:
+        gateway.close()
 
 
 @contextlib.contextmanager
 def _claimed(folder: Path) -> Iterator[None]:
     """Hold the folder against other supervisors. The claim ends with this process, however it ends."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        raise ConfigError((f"{folder}: {error.strerror}: choose another with --dir",)) from error
-    try:
+    with contextlib.ExitStack() as held:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise ConfigError(
-                (f"{folder}: a cluster runs there: take it down first, or choose another with --dir",)
-            ) from error
+            folder.mkdir(parents=True, exist_ok=True)
+            ours = held.enter_context(claim(folder))
+        except OSError as error:
+            raise ConfigError((f"{folder}: {error.strerror}: choose another with --dir",)) from error
+        if not ours:
+            raise ConfigError((f"{folder}: a cluster runs there: take it down first, or choose another with --dir",))
         if (folder / "etcd").exists() or (folder / FILE).exists():
-            problem = f"{folder}: holds what an earlier cluster left: run `chaosctl down --dir {folder}` first"
+            remedy = f"run `chaosctl down --dir {shlex.quote(str(folder))}` first"
+            problem = f"{folder}: holds what an earlier cluster left: {remedy}"
             raise ConfigError((problem,))
         yield
-    finally:
-        os.close(handle)
-
-
-def _kill(etcd: Embedded) -> None:
-    """End the members at once: their data is removed, so nobody waits for an orderly end."""
-    for member in etcd.members:
-        member.kill()
 
 
 def _allow_chaos(prefix: str, etcd: Embedded, clock: Clock) -> None:
@@ -134,24 +222,3 @@ def _allow_chaos(prefix: str, etcd: Embedded, clock: Clock) -> None:
         )
     finally:
         gateway.close()
-
-
-def _members(etcd: Embedded, shown: ClusterState | None) -> tuple[MemberState, ...]:
-    """The members as they run now; one that has ended is shown as it was."""
-    before = {member.name: member for member in shown.etcd} if shown is not None else {}
-    states = []
-    for member in etcd.members:
-        old = before.get(member.name)
-        if old is not None and old.pid == member.pid:
-            states.append(old)
-            continue
-        states.append(
-            MemberState(
-                name=member.name,
-                endpoint=member.endpoint,
-                pid=member.pid,
-                started=member.started,
-                data_dir=str(member.data_dir),
-            )
-        )
-    return tuple(states)

@@ -118,15 +118,23 @@ def pod(
     refused: str = "",
     phase: str = "",
     uid: str = "",
+    scheduler: str = "",
+    deleted: str = "",
 ) -> bytes:
     """A stored pod. `refused` is the message of a PodScheduled=False condition."""
     spec: dict[str, object] = {"containers": [{"name": "main", "resources": {"requests": {"cpu": cpu}}}]}
+    if scheduler:
+        spec["schedulerName"] = scheduler
     if gate:
         spec["schedulingGates"] = [{"name": gate}]
     manifest = {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": name, "uid": uid or f"uid-{name}"},
+        "metadata": {
+            "name": name,
+            "uid": uid or f"uid-{name}",
+            **({"deletionTimestamp": deleted} if deleted else {}),
+        },
         "spec": spec,
         **({"status": {"phase": phase}} if phase else {}),
     }
@@ -147,12 +155,13 @@ def node(name: str, *, cpu: str = "4", pods: str = "110", token: int = 0) -> byt
     return encode(json.dumps(manifest).encode(), token=token)
 
 
-def event(token: int, *, uid: str = "") -> bytes:
+def event(token: int, *, uid: str = "", controller: str = "") -> bytes:
     """A stored event about the object with that uid."""
     manifest = {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
         "metadata": {"name": "event"},
         "regarding": {"kind": "Pod", "uid": uid},
+        "reportingController": controller,
     }
     return encode(json.dumps(manifest).encode(), token=token)

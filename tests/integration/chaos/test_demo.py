@@ -29,5 +29,6 @@ def test_the_demonstration(tmp_path):
     assert document["audit"]["pods"]["bound"] == len(document["placement"]) == 60
     assert {span.name for span in read_folder(folder / "trace")} >= {"chaos.fault", "leader_election.started_leading"}
     assert sorted(path.name for path in folder.iterdir()) == ["log", "trace"]
+    assert result.stderr.splitlines()[-1] == f"logs and traces are left in {folder}"
     for step in ("bind pods", "hand-off by SIGTERM", "hand-off by kill -9", "judge etcd's history"):
         assert f"{step}: done" in result.stderr

@@ -270,6 +270,26 @@ def test_lost_pod(made):
     assert violation.revision == lost
 
 
+def test_a_pod_that_is_being_deleted_is_not_lost(made):
+    made.pod("p2", deleted="2026-01-01T00:00:00Z")
+    assert found(made) == []
+
+
+def test_a_pod_of_another_scheduler_is_not_lost(made):
+    made.pod("p2", scheduler="another")
+    assert found(made) == []
+
+
+@pytest.mark.parametrize("named", ["event", "bind"])
+def test_a_pod_of_the_leaders_own_scheduler_is(made, named):
+    made.pod("p2", scheduler="mine")
+    if named == "event":
+        made.commit({f"events/default/{made.token}-9": event(made.token, controller="mine")})
+    else:
+        made.pod("p3", scheduler="mine", node="n2", token=made.token)
+    assert [check for check, *_ in found(made)] == ["lost-pod"]
+
+
 def test_event_key_reused_after_a_deletion(made):
     made.bind("p2", "n1")
     key = f"events/default/{made.token}-1"

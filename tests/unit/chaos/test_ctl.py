@@ -4,6 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from chaos.ctl import main
+from chaos.errors import Interrupted
 
 
 @pytest.fixture
@@ -31,3 +32,17 @@ def test_trace_without_a_hand_off(run, tmp_path):
     result = run("trace", tmp_path, "-o", "json")
     assert (result.exit_code, json.loads(result.stdout)) == (0, {"handoffs": []})
     assert "no hand-off" in result.stderr
+
+
+def test_a_demo_that_fails_names_the_folder_it_leaves(run, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise Interrupted("stopped by a signal; the cluster is taken down")
+
+    monkeypatch.setattr("chaos.ctl.run", interrupted)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    result = run("demo")
+    (left,) = tmp_path.iterdir()
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1] == f"logs and traces are left in {left}: remove them with: rm -r {left}"
+    given = run("demo", "--dir", tmp_path / "given")
+    assert given.stderr.splitlines()[-1] == f"logs and traces are left in {tmp_path / 'given'}"

@@ -1,5 +1,6 @@
 """When replicas are started again: their processes are pretended, and so is time."""
 
+import errno
 from types import SimpleNamespace
 
 import pytest
@@ -96,3 +97,24 @@ def test_flags_that_are_refused_are_not_tried_again(world, tmp_path):
     world.children[1].exit_code = 2
     with pytest.raises(ConfigError, match="replica-2 refuses its flags: No such option: --fats"):
         world.replicas.step()
+
+
+def test_one_that_cannot_be_started_is_tried_again(world, monkeypatch):
+    world = world()
+    world.children[0].exit_code = 1
+    world.replicas.step()
+
+    def refuse(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(module, "Child", refuse)
+        world.clock.advance(RESTART_DELAY)
+        world.replicas.step()
+        world.replicas.step()
+    assert [line for line in world.told if "can't be started" in line] == [
+        "replica-1 can't be started: No space left on device: tried again"
+    ]
+    world.clock.advance(RESTART_DELAY)
+    world.replicas.step()
+    assert len(world.children) == 3

@@ -135,3 +135,24 @@ def test_a_prefix_without_a_key_is_not_judged():
     assert report.document()["incomplete"]
     assert report.lines() == [report.verdict()]
     assert report.verdict().startswith("INCOMPLETE: nothing to judge: no key has ever been under ")
+
+
+def test_a_pod_of_another_scheduler_is_pending(made):
+    made.pod("other", scheduler="another")
+    pods = report_of(made).document()["pods"]
+    assert (pods["pending"], pods["lost"]) == (1, 0)
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "FAILED: 1 violation"), (2, "FAILED: 2 violations")])
+def test_the_verdict_counts(made, count, said):
+    for number in range(count):
+        made.pod(f"lost-{number}")
+    assert report_of(made).verdict() == said
+
+
+def test_the_table_of_terms_names_the_lock_if_there_are_several(made):
+    assert report_of(made).lines()[0].split() == ["TOKEN", "HOLDER", "SINCE", "UNTIL"]
+    made.acquire("X", lock="other/lock")
+    head, *rows = report_of(made).lines()
+    assert head.split() == ["TOKEN", "LOCK", "HOLDER", "SINCE", "UNTIL"]
+    assert [row.split()[1:3] for row in rows[:2]] == [["kube-system/kube-scheduler", "A"], ["other/lock", "X"]]

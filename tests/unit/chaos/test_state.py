@@ -1,3 +1,4 @@
+import errno
 import json
 from dataclasses import replace
 
@@ -62,3 +63,17 @@ def test_anything_else_is_one_line_with_the_remedy(tmp_path, content, problem):
 
 def test_replicas_end_before_the_members_they_talk_to():
     assert STATE.processes() == (Process(12, 1002), Process(11, 1001))
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path, monkeypatch):
+    files.write(tmp_path, STATE)
+
+    def full(path, *_, **__):
+        path.touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(type(tmp_path), "write_text", full)
+    with pytest.raises(OSError, match="No space left"):
+        files.write(tmp_path, replace(STATE, replicas=()))
+    assert [path.name for path in tmp_path.iterdir()] == ["cluster.json"]
+    assert files.read(tmp_path) == STATE
