@@ -1,8 +1,13 @@
-"""`python -m chaos` is `chaosctl`."""
+"""The command `chaosctl`; `python -m chaos` is the same."""
 
 from __future__ import annotations
 
-from chaos.ctl import main
+from component.start import start
+
+
+def main() -> None:
+    start("chaos.ctl")
+
 
 if __name__ == "__main__":
-    main(prog_name="chaosctl")
+    main()

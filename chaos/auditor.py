@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 from chaos.history import Change, History
 from component.clock import SystemClock
 from lockd.errors import Compacted, HistoryLost, PermissionDenied, StoreError, Unavailable
+from lockd.etcd.classify import TIMED_OUT
 from lockd.etcd.model import WatchBatch, WatchCompacted, WatchInterrupted, WatchProgress, WatchTarget
 
 if TYPE_CHECKING:
@@ -135,7 +136,8 @@ class Auditor:
                     raise Unavailable(
                         f"within {within:g} s the history of {self._prefix} arrived only up to revision "
                         f"{self._collected.covered} of {head.revision}"
-                        + (f": {self._failure}" if self._failure is not None else "")
+                        + (f": {self._failure}" if self._failure is not None else ""),
+                        code=TIMED_OUT,
                     )
             self._clock.wait(self._never, STEP)
 

@@ -20,7 +20,7 @@ from chaos.demo import run
 from chaos.output import failures, output_option, show
 from chaos.progress import progress
 from component.clock import SystemClock
-from component.console import CHECK_FAILED, OneLineGroup, note
+from component.console import CHECK_FAILED, OneLineGroup, note, say
 from component.durations import DURATION
 from lockd.errors import ConfigError
 from lockd.flags import DEFAULT_PREFIX, PREFIX, connection_options
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
-@click.group(cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("chaosctl", cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lockd")
 def main() -> None:
     """Make clusters that can be hurt, hurt them, judge and measure what they do."""
@@ -157,7 +157,7 @@ def _detach(plan: Plan) -> None:
     endpoints = shlex.quote(",".join(state.endpoints))
     note(f"use it: export ETCDCTL_ENDPOINTS={endpoints} LOCKD_PREFIX={shlex.quote(plan.prefix)}")
     note(f"take it down: chaosctl down --dir {shlex.quote(str(plan.folder))}")
-    click.echo(plan.folder)
+    say(str(plan.folder))
 
 
 def _stop_by_signal() -> threading.Event:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from chaos.errors import NoCluster, NotStarted, TooSlow
+from chaos.errors import Interrupted, NoCluster, NotStarted, TooSlow
 from component import console
-from component.console import TIMED_OUT, USAGE, leave
+from component.console import INTERRUPTED, TIMED_OUT, USAGE, leave
 from lockd import session
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ output_option = click.option(
 def show(document: Any, form: str, lines: Sequence[str]) -> None:
     """The document as JSON or YAML, or the lines that say the same to people."""
     if form == "table":
-        click.echo("\n".join(lines))
+        console.say("\n".join(lines))
     else:
         console.show(document, form)
 
@@ -44,5 +44,7 @@ def failures() -> Iterator[None]:
             leave((str(error),), USAGE)
         except NotStarted as error:
             leave(error.problems, error.code)
+        except Interrupted as error:
+            leave((str(error),), INTERRUPTED)
         except TooSlow as error:
             leave((str(error),), TIMED_OUT)

@@ -6,7 +6,7 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING, Protocol
 
-import click
+from component.console import note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ def progress() -> Iterator[Progress]:
     except ImportError:
         yield plain()
         return
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield plain()
         return
     columns = (
@@ -59,9 +59,9 @@ def plain() -> Progress:
     def tell(what: str, done: float, of: float) -> None:
         if what not in begun:
             begun.add(what)
-            click.echo(f"{what} ...", err=True)
+            note(f"{what} ...")
         if done >= of and what not in ended:
             ended.add(what)
-            click.echo(f"{what}: done", err=True)
+            note(f"{what}: done")
 
     return tell

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
@@ -15,21 +19,39 @@ FAILED: Final = 1
 USAGE: Final = 2
 TIMED_OUT: Final = 3
 CHECK_FAILED: Final = 4
-INTERRUPTED = 130
+INTERRUPTED: Final = 130
 """The exit code of a command that Ctrl-C ended."""
+
+
+def say(text: str = "", *, nl: bool = True) -> None:
+    """Text for stdout; what stdout's encoding doesn't have is escaped.
+
+    Raises:
+        SystemExit: It can't be written: told in one line, or not at all where the reader has left, as `head` does.
+    """
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        click.echo(text.encode(encoding, "backslashreplace").decode(encoding), nl=nl)
+    except BrokenPipeError:
+        _abandon_stdout()
+        raise SystemExit(FAILED) from None
+    except OSError as error:
+        _abandon_stdout()
+        leave((f"can't write to standard output: {error.strerror}",), FAILED)
 
 
 def show(document: Any, form: str) -> None:
     """A document as `json` or `yaml`."""
     if form == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(document), indent=4).decode())
+        say(_json(document))
     else:
-        click.echo(yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120), nl=False)
+        say(yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120), nl=False)
 
 
 def note(line: str) -> None:
-    """A line for whoever watches."""
-    click.echo(line, err=True)
+    """A line for whoever watches. Nobody is left to tell where it can't be written."""
+    with suppress(OSError):
+        click.echo(line, err=True)
 
 
 def leave(problems: Sequence[str], code: int) -> NoReturn:
@@ -40,7 +62,10 @@ def leave(problems: Sequence[str], code: int) -> NoReturn:
 
 
 class OneLineGroup(click.Group):
-    """A group of commands whose usage errors are one line that names the option and where to read more."""
+    """A group of commands whose usage errors are one line that names the option and where to read more.
+
+    Its name is the program's, however that was started. Descriptors that are closed stand for /dev/null.
+    """
 
     def main(
         self,
@@ -51,17 +76,51 @@ class OneLineGroup(click.Group):
         **extra: Any,
     ) -> Any:
         run = super().main
+        prog_name = prog_name or self.name
         if not standalone_mode:
             return run(args, prog_name, complete_var, standalone_mode=False, **extra)
+        _open_standard_streams()
         try:
             code = run(args, prog_name, complete_var, standalone_mode=False, **extra)
+        except click.exceptions.NoArgsIsHelpError as error:
+            note(error.format_message())
+            code = error.exit_code
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx is not None else self.name
-            click.echo(f"error: {' '.join(error.format_message().split())} (see {path} --help)", err=True)
+            note(f"error: {' '.join(error.format_message().split())} (see {path} --help)")
             code = error.exit_code
         except click.ClickException as error:
-            click.echo(f"error: {error.format_message()}", err=True)
+            note(f"error: {error.format_message()}")
             code = error.exit_code
-        except click.Abort:
+        except (click.Abort, KeyboardInterrupt):
             code = INTERRUPTED
+        except OSError as error:
+            _abandon_stdout()
+            note(f"error: {error.filename or 'output'}: {error.strerror or error}")
+            code = FAILED
         raise SystemExit(code or 0)
+
+
+def _json(document: Any) -> str:
+    """Indented JSON; escaped throughout if it holds half a surrogate pair, which UTF-8 doesn't have."""
+    try:
+        return msgspec.json.format(msgspec.json.encode(document), indent=4).decode()
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(document), indent=4)
+
+
+def _abandon_stdout() -> None:
+    """Let what is still buffered go nowhere, so that the interpreter's own flush at the end doesn't fail again."""
+    with suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def _open_standard_streams() -> None:
+    """Give closed descriptors 0 to 2 to /dev/null: else the next file or connection becomes one of them."""
+    for fd in range(3):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest that is free

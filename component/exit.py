@@ -118,7 +118,7 @@ def _flush(_left: float) -> None:
     for stream in (sys.stderr, sys.stdout):
         try:
             stream.flush()
-        except (OSError, ValueError):  # its reader is gone, or it is closed: nobody is left to tell
+        except (OSError, ValueError, AttributeError):  # its reader is gone, or it is closed (None): tell nobody
             continue
 
 

@@ -144,5 +144,7 @@ def _note(level: int, event: str, **fields: object) -> logging.LogRecord:
     return record
 
 
-def _takes_colour(stream: IO[str]) -> bool:
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+def _takes_colour(stream: IO[str] | None) -> bool:
+    return (
+        stream is not None and stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )

@@ -21,7 +21,7 @@ class LineWriter:
     lost and counted instead. Not thread-safe: the caller holds a lock.
     """
 
-    def __init__(self, stream: IO[str]) -> None:
+    def __init__(self, stream: IO[str] | None) -> None:
         self._stream = stream
         self._poll: select.poll | None = None
         self._fd = -1
@@ -29,7 +29,7 @@ class LineWriter:
         self._broken = False
         self._lost = 0
         try:
-            fd = stream.fileno()
+            fd = stream.fileno() if stream is not None else -1
             mode = os.fstat(fd).st_mode
         except (OSError, ValueError, AttributeError):  # a stream in memory, or a closed one
             return
@@ -62,6 +62,8 @@ class LineWriter:
             self._lost += 1
 
     def _to_stream(self, line: str) -> bool:
+        if self._stream is None:  # standard error was closed when the process began
+            return False
         self._stream.write(line)
         self._stream.flush()
         return True

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from component.console import OneLineGroup, leave, note, show
+from component.console import OneLineGroup, leave, note, say, show
 from component.tables import table
 from lockd.config import name_problems
 from lockd.flags import connection_options
@@ -50,7 +50,7 @@ def _lock_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.group(cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("lockctl", cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lockd")
 def main() -> None:
     """Look at a lock: who holds it, by which fencing token, and who held it before."""
@@ -68,7 +68,7 @@ def status(
     if found is None:
         leave((f"no lock {namespace}/{name} under {prefix}: nobody has ever held it",), 1)
     if form == "table":
-        click.echo("\n".join(table(STATUS_HEADERS, [found.row(now)])))
+        say("\n".join(table(STATUS_HEADERS, [found.row(now)])))
     else:
         show(found.document(), form)
     if found.record is None:
@@ -87,7 +87,7 @@ def history(
     if form != "table":
         show({"lock": f"{namespace}/{name}", "terms": terms}, form)
     elif terms:
-        click.echo("\n".join(table(HISTORY_HEADERS, history_rows(terms))))
+        say("\n".join(table(HISTORY_HEADERS, history_rows(terms))))
     else:
         note(f"No terms found for {namespace}/{name} under {prefix}")
 

@@ -14,6 +14,7 @@ from component import tracing
 from component.clock import SystemClock
 from component.console import FAILED, TIMED_OUT, USAGE, leave
 from lockd.errors import ConfigError, LockdError, OutcomeUnknown, StoreError
+from lockd.etcd.classify import TIMED_OUT as DEADLINE
 from lockd.etcd.gateway import Gateway
 from lockd.etcd.witness import Witness
 from lockd.flags import refuse_kubernetes
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 FLUSH: Final = 2.0
 """Seconds that spans may take at the end of a command."""
-
-_TIMEOUTS: Final = ("DEADLINE_EXCEEDED",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ def failures() -> Iterator[None]:
     except OutcomeUnknown as error:
         leave((f"{error}: it may have been applied, or may still be: look, then run it again",), TIMED_OUT)
     except StoreError as error:
-        leave((str(error),), TIMED_OUT if error.code in _TIMEOUTS else FAILED)
+        leave((str(error),), TIMED_OUT if error.code == DEADLINE else FAILED)
     except LockdError as error:
         leave((str(error),), FAILED)
     except OSError as error:

@@ -14,7 +14,7 @@ import click
 from component import exit as leaving
 from component import logs, metrics, tracing
 from component.clock import SystemClock
-from component.console import FAILED, USAGE, OneLineGroup, leave
+from component.console import FAILED, USAGE, OneLineGroup, leave, say
 from component.durations import DURATION
 from component.listening import CannotListen
 from lockd.errors import ConfigError, LockdError
@@ -33,7 +33,7 @@ SWITCH_INTERVAL: Final = 0.0005
 """Seconds after which a thread that computes lets another run: a renewal must not wait for the scheduler."""
 
 
-@click.group(cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("replica", cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lockd")
 def main() -> None:
     """A scheduler replica: one of several leads and schedules, the others stand by."""
@@ -86,7 +86,7 @@ def healthcheck(*, address: str, secure_port: int, path: str, tls: bool, timeout
     url = f"{'https' if tls else 'http'}://{address}:{secure_port}{path}"
     try:
         with urllib.request.urlopen(url, timeout=timeout, context=context) as answer:  # noqa: S310 - http or https
-            click.echo(answer.read(4096).decode(errors="replace").strip())
+            say(answer.read(4096).decode(errors="replace").strip())
     except urllib.error.HTTPError as error:
         leave((f"{url} answered {error.code}: {error.read(4096).decode(errors='replace').strip()}",), FAILED)
     except (OSError, ValueError) as error:

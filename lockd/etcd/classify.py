@@ -22,6 +22,8 @@ from lockd.errors import (
     Unavailable,
 )
 
+_SLOW: Final = ("timed out", "timeout", "deadline", "handshake")
+
 
 class _Rule(NamedTuple):
     """The first rule whose code and text fit decides. No code: any; the text is a part of the lower-case message."""
@@ -36,6 +38,9 @@ _CERTIFICATE: Final = "check cacert, cert and key, and that the endpoint speaks 
 
 NOT_CONNECTED: Final = "not connected"
 """How an error begins when there was no connection to send on."""
+
+TIMED_OUT: Final = "DEADLINE_EXCEEDED"
+"""The code of a call that its timeout ended."""
 
 _FAILED_TO_CONNECT: Final = "failed to connect to all addresses"
 _CONNECTING: Final = re.compile(rf"{_FAILED_TO_CONNECT}; last error: \w+: (?:ipv[46]:\S+: )?")
@@ -97,6 +102,16 @@ def classify(code: str, details: str, *, write: bool, operation: str = "", endpo
     kind = OutcomeUnknown if write else Unavailable
     text = f"{code} {_brief(details)}".rstrip()
     return kind(_line(operation, endpoint, text), operation=operation, endpoint=endpoint, code=code)
+
+
+def never_connected(message: str) -> bool:
+    """Does an error's message say that there was nothing to talk to: refused, unreachable, or a name without address?
+
+    A member that is stopped may take the connection and say nothing: that is a matter of time.
+    """
+    words = message.lower()
+    certain = NOT_CONNECTED in words or "resolution" in words
+    return certain and not any(slow in words for slow in _SLOW)
 
 
 def _line(operation: str, endpoint: str, text: str) -> str:

@@ -21,6 +21,7 @@ from lockd.etcd.channel import (
     TXN,
     Channels,
 )
+from lockd.etcd.classify import TIMED_OUT, never_connected
 from lockd.etcd.picker import Picker
 from lockd.etcd.retry import persist
 from lockd.etcd.stream import Pace
@@ -301,5 +302,5 @@ class Gateway:
                 f"no answer from etcd at {', '.join(endpoints)} within {timeout:.3g} s ({'; '.join(reasons.values())})",
                 operation=error.operation,
                 endpoint=error.endpoint,
-                code=error.code,
+                code=error.code if all(map(never_connected, reasons.values())) else TIMED_OUT,
             ) from error

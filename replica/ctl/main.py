@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import click
 
-from component.console import FAILED, OneLineGroup, note
+from component.console import FAILED, OneLineGroup, note, say
 from component.tables import boxed
 from lockd.errors import ConfigError
 from lockd.flags import connection_options
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@click.group(cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("replicactl", cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lockd")
 def main() -> None:
     """Store pods, nodes and what else scheduling reads, look at them, and list the replicas that schedule."""
@@ -59,7 +59,7 @@ def apply(files: Sequence[str], *, recursive: bool, namespace: str | None, dry_r
         applier = Applier(here.store, new_uid=lambda: str(uuid4()), now=format_time(here.now))
         steps = applier.plan(drafts)
         for step in steps if dry else applier.run(steps):
-            click.echo(f"{step.draft.kind.qualified}/{step.draft.name} {step.verdict}{' (dry run)' if dry else ''}")
+            say(f"{step.draft.kind.qualified}/{step.draft.name} {step.verdict}{' (dry run)' if dry else ''}")
 
 
 @main.command()
@@ -124,7 +124,7 @@ def delete(
         names += deleting.names_of(here.store, selection, namespace or DEFAULT_NAMESPACE)
         victims = deleting.look(here.store, names)
         for victim in deleting.delete(here.store, victims):
-            click.echo(f'{victim.kind.qualified} "{victim.name}" deleted')
+            say(f'{victim.kind.qualified} "{victim.name}" deleted')
     missing = [victim for victim in victims if victim.seen is None and not ignore_not_found]
     for victim in missing:
         note(not_found(victim.kind, victim.name))
@@ -175,4 +175,4 @@ def list_replicas(*, namespace: str, name: str, form: str, **connected: Any) -> 
         return
     title = f"Lock: {namespace}/{name} (transitions: {found.transitions})"
     for line in boxed(title, HEADERS, [member.row(now) for member in found.members]):
-        click.echo(line)
+        say(line)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lockd.errors import ConfigError
 from replica.api.names import namespace_problem
 
 if TYPE_CHECKING:
@@ -55,5 +56,7 @@ def form(*choices: str) -> Callable[..., Callable[..., None]]:
 
 
 def stdin() -> bytes:
-    """All of standard input."""
+    """All of standard input; ConfigError if it is closed."""
+    if sys.stdin is None:
+        raise ConfigError(("standard input is closed: give manifests with -f FILE, or a pipe to -f -",))
     return sys.stdin.buffer.read()

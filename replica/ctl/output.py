@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from component import console
 from component.console import FAILED, USAGE, leave
 from lockd.session import failures as store_failures
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 def show(document: Any, form: str) -> None:
     """A document as `json` or `yaml`: manifests keep their strings strings for every reader of YAML."""
     if form == "yaml":
-        click.echo(write_yaml(document), nl=False)
+        console.say(write_yaml(document), nl=False)
     else:
         console.show(document, form)
 

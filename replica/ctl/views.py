@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import click
-
-from component.console import FAILED, note
+from component.console import FAILED, note, say
 from replica.ctl.getting import document, lines
 from replica.ctl.output import show
 
@@ -48,7 +46,7 @@ class View:
             case "name":
                 for each in found:
                     for stored in each.objects:
-                        click.echo(f"{each.kind.qualified}/{stored.object.name}")
+                        say(f"{each.kind.qualified}/{stored.object.name}")
             case _:
                 self._tables([each for each in found if each.objects], now, several=len(found) > 1)
         if empty and not problems and self.form not in {"json", "yaml"}:
@@ -62,7 +60,7 @@ class View:
     def _tables(self, found: Sequence[Found], now: float, *, several: bool) -> None:
         for index, each in enumerate(found):
             if index:
-                click.echo()
+                say()
             shown = lines(
                 each,
                 now=now,
@@ -71,4 +69,4 @@ class View:
                 headers=self.headers,
                 prefixed=several,
             )
-            click.echo("\n".join(shown))
+            say("\n".join(shown))

@@ -79,10 +79,11 @@ def test_writes_under_another_prefix_are_not_judged(store, audit, gateway, prefi
     assert json.loads(result.stdout)["pods"]["bound"] == 2
 
 
-def test_an_empty_history_passes(audit):
+def test_an_empty_history_is_not_judged(audit):
     result = audit()
-    assert result.exit_code == 0
-    assert json.loads(result.stdout)["terms"] == []
+    assert result.exit_code == 4
+    document = json.loads(result.stdout)
+    assert (document["incomplete"], document["terms"], document["violations"]) == (True, [], [])
 
 
 def test_kubernetes_data_is_left_alone(gateway, prefix, audit):

@@ -42,7 +42,7 @@ def test_a_demo_that_fails_names_the_folder_it_leaves(run, tmp_path, monkeypatch
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     result = run("demo")
     (left,) = tmp_path.iterdir()
-    assert result.exit_code == 1
+    assert result.exit_code == 130
     assert result.stderr.splitlines()[-1] == f"logs and traces are left in {left}: remove them with: rm -r {left}"
     given = run("demo", "--dir", tmp_path / "given")
     assert given.stderr.splitlines()[-1] == f"logs and traces are left in {tmp_path / 'given'}"

@@ -234,3 +234,9 @@ def test_a_closed_stream_is_no_error():
     stream.close()
     writer.write("x\n")
     assert writer.lost == 1
+
+
+def test_a_closed_standard_error_loses_lines_quietly(monkeypatch):
+    monkeypatch.setattr("sys.stderr", None)
+    logs.setup()
+    logs.get("component.closed").warning("nobody reads this")

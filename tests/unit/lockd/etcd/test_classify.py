@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockd.errors import OutcomeUnknown, Unavailable
-from lockd.etcd.classify import classify
+from lockd.etcd.classify import classify, never_connected
 from tests.harness.codes import MAYBE, TABLE
 
 CODES = sorted(code.name for code in grpc.StatusCode if code is not grpc.StatusCode.OK)
@@ -45,3 +45,17 @@ def test_an_error_says_what_was_called_where_in_one_line():
 def test_what_grpc_says_of_a_connection_is_shortened():
     details = "failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:1: Connection refused"
     assert str(classify("UNAVAILABLE", details, write=True)) == "not connected: Connection refused"
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("KV/Range of a:1: not connected: Failed to connect to remote host: Connection refused", True),
+        ("KV/Range of a:1: DNS resolution failed for a:1", True),
+        ("KV/Range of a:1: not connected: FD Shutdown: connection attempt timed out before receiving SETTINGS", False),
+        ("KV/Range of a:1: DEADLINE_EXCEEDED Deadline Exceeded", False),
+        ("KV/Range of a:1: no leader", False),
+    ],
+)
+def test_what_is_certain_at_once_is_told_from_what_takes_time(message, expected):
+    assert never_connected(message) is expected
