@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import queue
 import socket
 import threading
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from lockd.elector import Callbacks, Elector
 from lockd.errors import HistoryLost, PermissionDenied, StoreError
 from lockd.etcd.gateway import Gateway
 from lockd.etcd.witness import Witness
-from lockd.flags import refuse_kubernetes
+from lockd.flags import Usage, refuse_kubernetes
 from lockd.record import display_time
 from lockd.store import EtcdRecordStore
 from lockd.telemetry import ElectionTelemetry
@@ -44,6 +45,9 @@ SERVICE = "lockd-replica"
 
 ETCD_PAUSE = 1.0
 """Seconds between two attempts to reach etcd at the start."""
+
+STOP_POLL = 0.1
+"""Seconds between two looks, meanwhile, at whether the end is asked for."""
 
 _log = logs.get("replica")
 
@@ -148,7 +152,7 @@ class Replica:
             PermissionDenied: A wrong certificate, user or password.
         """
         if not self._reach_etcd():
-            return Outcome(0, self.clock.now())
+            return self._ended_early()
         self._informers.start()
         if not self._wait_for_caches():
             return self._ended_early()
@@ -183,23 +187,38 @@ class Replica:
     # --- the beginning
 
     def _reach_etcd(self) -> bool:
-        """Make sure, before anything is written, that the prefix isn't Kubernetes'. False when asked to stop."""
+        """Make sure, before anything is written, that the prefix isn't Kubernetes'. False when asked to stop.
+
+        It is asked on another thread: a call that is silent must not keep this one from stopping.
+        """
+        answers: queue.SimpleQueue[Usage | PermissionDenied | None] = queue.SimpleQueue()
+        self._group.spawn("reach etcd", self._seek_etcd, answers)
+        while not self._stop.is_set() and not self._group.stop.is_set():
+            try:
+                problem = answers.get(timeout=STOP_POLL)
+            except queue.Empty:
+                continue
+            if problem is not None:
+                raise problem
+            return True
+        return False
+
+    def _seek_etcd(self, answers: queue.SimpleQueue[Usage | PermissionDenied | None]) -> None:
         told = False
+        timeout = self.config.connection.command_timeout
         while not self._stop.is_set():
             try:
-                refuse_kubernetes(
-                    self._election_gateway, self.config.prefix, timeout=self.config.connection.command_timeout
-                )
-            except PermissionDenied:
-                raise
+                refuse_kubernetes(self._election_gateway, self.config.prefix, timeout=timeout)
+            except (Usage, PermissionDenied) as problem:
+                return answers.put(problem)
             except StoreError as error:
                 if not told:
                     _log.warning("etcd does not answer: waiting for it", error=str(error))
                 told = True
                 self.clock.wait(self._stop, ETCD_PAUSE)
             else:
-                return True
-        return False
+                return answers.put(None)
+        return None
 
     def _wait_for_caches(self) -> bool:
         while not self._stop.is_set() and not self._group.stop.is_set():

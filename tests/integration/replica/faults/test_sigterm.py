@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 from tests.harness.local import nodes, pods
 from tests.harness.proxy import Way
-from tests.harness.replicas import CLOCK, STEADY
+from tests.harness.replicas import CLOCK, STEADY, Running
 from tests.harness.wait import eventually
 
 pytestmark = pytest.mark.etcd
@@ -84,3 +86,19 @@ def test_with_no_etcd_to_talk_to(trio, crew, how):
     assert standby.ended_at - asked <= SLACK * STEADY.exit_bound
     assert leader.ended_at - asked <= DRAIN + SLACK * STEADY.exit_bound
     assert [line["released"] for line in leader.said("requested to terminate, exiting")] == [False]
+
+
+def test_before_etcd_has_ever_answered(tmp_path):
+    """Nobody waits for a call's own timeout."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        words = (f"--endpoints=127.0.0.1:{silent.getsockname()[1]}", "--command-timeout=60s")
+        replica = Running("a", tmp_path, words)
+        try:
+            eventually(lambda: replica.said("http server started"), within=20.0, what="it has started")
+            eventually(lambda: replica.get("/readyz").status == 500, within=5.0, what="it isn't ready")
+            replica.terminate()
+            asked = CLOCK.now()
+            assert replica.wait_for_end(within=10.0) == 0
+            assert replica.ended_at - asked <= SLACK * STEADY.exit_bound
+        finally:
+            replica.end()
