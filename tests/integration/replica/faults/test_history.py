@@ -133,7 +133,7 @@ def test_replies_that_arrive_in_the_wrong_order_are_no_restored_etcd(proxies, cr
     judge_reply = Witness.judge
 
     def note_and_judge(self, cluster, revision, *, floor, endpoint=""):
-        seen.append((self, self.revision, revision))
+        seen.append((self, endpoint, revision, self.revision))
         judge_reply(self, cluster, revision, floor=floor, endpoint=endpoint)
 
     monkeypatch.setattr(Witness, "judge", note_and_judge)
@@ -154,9 +154,9 @@ def test_replies_that_arrive_in_the_wrong_order_are_no_restored_etcd(proxies, cr
     eventually(lambda: witness.revision > bound, within=10.0, what="a later revision is seen first")
     slow.heal()
     eventually(
-        lambda: any(it is witness and revision < highest for it, highest, revision in tuple(seen)),
+        lambda: any((witness, home, bound) == it[:3] and it[3] > bound for it in tuple(seen)),
         within=10.0,
-        what="an earlier revision arrives after a later one",
+        what="the bind's revision arrives after a later one",
     )
     crew.create(pods(0, PODS))
     crew.until_bound(PODS + 2)
