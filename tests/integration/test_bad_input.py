@@ -200,7 +200,7 @@ def test_a_replica_whose_etcd_does_not_answer_waits_for_it(tmp_path):
     try:
         eventually(lambda: waiting.said("etcd does not answer: waiting for it"), within=20.0)
         told = CLOCK.now()
-        eventually(lambda: CLOCK.now() > told + 2 * (0.3 + 1.0), within=10.0)  # it has tried again
+        eventually(lambda: CLOCK.now() > told + 1.5 * (0.3 + 1.0), within=10.0)  # it has tried again
         assert ask(waiting.port, "/livez").status == 200
         assert ask(waiting.port, "/readyz").status == 500
         (warning,) = (line for line in waiting.lines() if line["level"] == "WARNING" and line["logger"] == "replica")

@@ -43,6 +43,7 @@ def test_history_compacted_while_a_replica_is_cut_off_is_listed_anew(prefix, tmp
         crew.until_ready(standby)
         for proxy in proxies.each:
             proxy.refuse()
+        eventually(lambda: not standby.ready, within=20.0, what="the standby says that its caches may be old")
         crew.create(nodes(2))
         crew.create(pods(0, PODS))
         crew.until_bound(PODS)

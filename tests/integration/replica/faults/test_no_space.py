@@ -64,7 +64,7 @@ def test_etcd_out_of_space_is_a_state(prefix, tmp_path):
         everyone = (*standbys, again)
         eventually(lambda: again.stands_by, within=20.0, what="a replica that starts now stands by")
         free = crew.last_renewal("a") + FAST.lease
-        eventually(lambda: CLOCK.now() > free + FAST.lease, within=3 * FAST.lease)
+        eventually(lambda: CLOCK.now() > free + 2 * FAST.retry, within=2 * FAST.lease)
         assert [replica.identity for replica in everyone if not replica.alive or replica.leads] == []
         named = [line for line in standbys[0].lines() if "database space exceeded" in str(line)]
         assert 1 <= len(named) <= 3, named  # once for each part that writes, however often it tries

@@ -14,12 +14,14 @@ pytestmark = pytest.mark.etcd
 PODS = 400
 
 
-def test_a_leader_stopped_among_its_binds_ends_and_has_written_nothing_late(crew):
-    leader = crew.start("a")
+def test_a_leader_stopped_among_its_binds_ends_and_has_written_nothing_late(proxies, crew):
+    leader = crew.start("a", connection=proxies.connection)
     crew.until_leads(leader)
     standby = crew.join("b")
     crew.until_ready(standby)
     crew.create(nodes(8))
+    for proxy in proxies.each:
+        proxy.delay(0.1)  # so that it isn't done with all of them at once
     crew.create(pods(0, PODS))
     crew.until_bound(1)
     leader.child.pause()
