@@ -93,6 +93,7 @@ class Endpoints:
             handlers.authorized(authorize),
         )
         self._closed = threading.Event()
+        self._listener: socket.socket | None = None
         self._lock = threading.Lock()
         self._due: dict[socket.socket, float | None] = {}
 
@@ -106,6 +107,7 @@ class Endpoints:
         context = self._tls.context() if self._tls else None
         listener = listen(self._address, self._port)
         self._port = int(listener.getsockname()[1])
+        self._listener = listener
         self._group.spawn("http", self._accept, listener, context)
         _log.info("http server started", address=self._address, port=self._port, tls=context is not None)
         return self._port
@@ -113,6 +115,8 @@ class Endpoints:
     def close(self) -> None:
         """Take no more connections, and end those that are idle; doesn't wait."""
         self._closed.set()
+        if self._listener is not None:
+            _quietly(self._listener.shutdown, socket.SHUT_RDWR)  # wakes who waits for the next connection
 
     @property
     def closing(self) -> bool:
@@ -135,7 +139,9 @@ class Endpoints:
                     connection, client = listener.accept()
                 except TimeoutError:
                     continue
-                except OSError as error:  # out of descriptors, or a client that is gone already
+                except OSError as error:  # out of descriptors, or a client that is gone already, or it was closed
+                    if self.closing:
+                        break
                     if not failing:
                         _log.warning("connections cannot be accepted", error=error)
                     failing = True

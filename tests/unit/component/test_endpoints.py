@@ -47,6 +47,17 @@ def ask(port, path, method="GET", **more):
         connection.close()
 
 
+def test_closing_wakes_who_waits_for_connections(group, monkeypatch):
+    monkeypatch.setattr(endpoints, "TICK", LONG)
+    served = Endpoints("127.0.0.1", 0, group=group)
+    port = served.start()
+    assert ask(port, "/livez")[0] == 200
+    served.close()
+    assert group.join(LONG / 2) == ()
+    with pytest.raises(ConnectionRefusedError):
+        ask(port, "/livez")
+
+
 def test_serves_health_metrics_and_the_routes_given(group):
     port = Endpoints(
         "127.0.0.1",
