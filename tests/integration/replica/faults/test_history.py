@@ -91,7 +91,6 @@ class Supervised:
         return [state.restarts for state in self.replicas.state()]
 
 
-@pytest.mark.slow  # seen red once on a machine at full load, for a cause that is not known yet
 def test_an_etcd_restored_under_two_replicas_ends_both_and_they_go_on_afresh(prefix, tmp_path):
     with Embedded.start(members=3, flags=members.QUICK) as etcd:
         with members.opened(etcd.connection) as gateway:
@@ -127,7 +126,7 @@ def test_an_etcd_restored_under_two_replicas_ends_both_and_they_go_on_afresh(pre
             "replica-1 ended with code 1",
             "replica-2 ended with code 1",
         ]
-        assert all("it was restored" in log for log in logs.values())
+        assert all("restored" in log for log in logs.values())  # in the words of whichever part noticed first
 
 
 def test_replies_that_arrive_in_the_wrong_order_are_no_restored_etcd(proxies, crew, monkeypatch):
