@@ -187,7 +187,12 @@ class Proxy:
             for end in (client, server):
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self._changed:
-                self._pairs.add(pair)
+                refused = self._listener is not listener  # meanwhile: it must not slip through
+                if not refused:
+                    self._pairs.add(pair)
+            if refused:
+                pair.reset()
+                continue
             self._group.spawn("up", self._pump, pair, Way.TO_SERVER)
             self._group.spawn("down", self._pump, pair, Way.TO_CLIENT)
 

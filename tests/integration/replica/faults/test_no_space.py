@@ -43,7 +43,6 @@ def make_room(etcd, gateway, keys):
     etcd.disarm()
 
 
-@pytest.mark.slow  # seen red once on a machine at full load, for a cause that is not known yet
 def test_etcd_out_of_space_is_a_state(prefix, tmp_path, caplog):
     with (
         Embedded.start(members=3, flags=(f"--quota-backend-bytes={QUOTA}",)) as etcd,
@@ -70,6 +69,7 @@ def test_etcd_out_of_space_is_a_state(prefix, tmp_path, caplog):
         named = [record for record in caplog.records if "database space exceeded" in str(vars(record).get("fields"))]
         told = [record for record in named if record.getMessage() == "etcd does not answer the election"]
         assert len(told) == len(standbys), "each says it once, however often it tries"
+        eventually(lambda: again.said("candidate key not kept"), within=2 * FAST.lease)
         assert len(again.said("candidate key not kept")) == 1
         for replica in everyone:
             assert replica.get("/livez").status == 200
