@@ -188,7 +188,9 @@ class Stream:
 
     def _read(self, response: Any) -> Frame:
         header = response.header
-        self._caller.witness.recognize(header.cluster_id, endpoint=self._endpoint)
+        events = tuple(map(model.watch_event, response.events))
+        newest = events[-1].mod_revision if events else 0
+        self._caller.witness.recognize(header.cluster_id, seen=newest, endpoint=self._endpoint)
         if response.created:
             self._created = True
         else:
@@ -201,7 +203,7 @@ class Stream:
             compact_revision=response.compact_revision,
             cancel_reason=response.cancel_reason,
             fragment=response.fragment,
-            events=tuple(map(model.watch_event, response.events)),
+            events=events,
         )
 
     def _failure(self, error: Any) -> StoreError:

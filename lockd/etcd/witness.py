@@ -22,7 +22,7 @@ class Witness:
 
     @property
     def revision(self) -> int:
-        """The highest revision that a linearizable reply has shown."""
+        """The highest revision that a linearizable reply, or an event of a watch, has shown."""
         with self._lock:
             return self._revision
 
@@ -49,8 +49,12 @@ class Witness:
             self._revision = max(self._revision, revision)
             self._tell(endpoint)
 
-    def recognize(self, cluster: int, *, endpoint: str = "") -> None:
+    def recognize(self, cluster: int, *, seen: int = 0, endpoint: str = "") -> None:
         """Judge the cluster id alone: of a watch, or of a reply that is not linearizable.
+
+        Args:
+            seen: The highest revision of the events that came with it. They are committed, so that a linearizable
+                reply to a later request shows no less: often it is a watch alone that has told of the newest history.
 
         Raises:
             HistoryLost: It is another cluster, or history was lost before.
@@ -58,6 +62,7 @@ class Witness:
         with self._lock:
             self._know(cluster, endpoint)
             self._tell(endpoint)
+            self._revision = max(self._revision, seen)
 
     def _know(self, cluster: int, endpoint: str) -> None:
         if not cluster:

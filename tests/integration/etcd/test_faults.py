@@ -12,6 +12,7 @@ from component.clock import SystemClock
 from lockd.errors import HistoryLost, OutcomeUnknown, StoreError, Unavailable
 from lockd.etcd.embedded import Embedded
 from lockd.etcd.maintenance import Maintenance
+from lockd.etcd.model import WatchBatch, WatchTarget
 from lockd.etcd.retry import settle
 from lockd.etcd.witness import Witness
 from lockd.ports import Compare, Field, Get, Put, Txn
@@ -222,6 +223,25 @@ def test_p1_a_restored_etcd_is_another_history(tmp_path):
             gateway.range("/before", timeout=5.0)
         with opened(own.connection) as fresh:
             assert fresh.range("/before", timeout=5.0).count == 1
+
+
+def test_p1_history_that_only_a_watch_has_told_of_is_missed_too(tmp_path):
+    with (
+        Embedded.start(flags=harness.QUICK) as own,
+        opened(own.connection) as writer,
+        opened(own.connection) as watcher,
+    ):
+        settled(writer, create("/before", b""))
+        harness.save(own, tmp_path)
+        watcher.range("/before", timeout=5.0)  # all that it ever asked, and the snapshot has it
+        seen = []
+        watcher.watch([WatchTarget("/after/", prefix=True)], seen.append)
+        for n in range(5):
+            last = settled(writer, create(f"/after/{n}", b"")).revision
+        eventually(lambda: any(isinstance(it, WatchBatch) and it.revision == last for it in seen), within=10.0)
+        harness.restore(own, tmp_path)
+        with pytest.raises(HistoryLost, match=f"from revision {last} to"):
+            watcher.range("/before", timeout=5.0)
 
 
 def test_parallel_replies_in_the_wrong_order_are_not_another_history(trio, proxies, prefix):

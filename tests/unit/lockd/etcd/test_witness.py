@@ -46,6 +46,17 @@ def test_what_is_not_linearizable_tells_the_cluster_only():
         witness.recognize(ELSEWHERE)
 
 
+def test_what_a_watch_alone_has_shown_is_missed_as_well():
+    witness = Witness()
+    witness.judge(HERE, 30, floor=0)
+    before = witness.sending()
+    witness.recognize(HERE, seen=40)
+    witness.recognize(HERE, seen=35)
+    witness.judge(HERE, 31, floor=before)  # sent before the event had come
+    with pytest.raises(HistoryLost, match="went back from revision 40 to 39"):
+        witness.judge(HERE, 39, floor=witness.sending())
+
+
 def test_history_once_lost_stays_lost():
     witness = Witness()
     witness.judge(HERE, 30, floor=0)
