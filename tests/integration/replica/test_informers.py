@@ -12,7 +12,7 @@ from component.lifecycle import Group
 from lockd.errors import StoreError
 from lockd.etcd.embedded import Embedded
 from lockd.fencing import Guard, GuardedWrite, ObjectWrite, Token
-from lockd.ports import Delete, Put, Txn
+from lockd.ports import Compare, Delete, Field, Get, Put, Txn
 from replica.api.codec import bound, decode_pod
 from replica.api.kinds import NODE, POD
 from replica.cache.informers import Informers
@@ -86,13 +86,21 @@ class Rig:
         return {pod.path: (pod.mod_revision, pod.node) for pod in map(decode_pod, listing.kvs)}
 
     def _write(self, op):
-        return eventually(lambda: self._try(op), within=20)
+        """Writes once: a stopped member may apply what it holds when it goes on, long after another copy was.
 
-    def _try(self, op):
+        Each copy therefore asks for the key as it was before the first; what a copy that fails finds is an earlier one.
+        """
+        before = eventually(lambda: self._try(Txn((), (Get(op.key),))), within=20).replies[0].kv
+        same = Compare(op.key, Field.MOD, before.mod_revision if before else 0)
+        reply = eventually(lambda: self._try(Txn((same,), (op,), (Get(op.key),))), within=20)
+        found = None if reply.succeeded else reply.replies[0].kv
+        return found.mod_revision if found else reply.revision
+
+    def _try(self, txn):
         try:
-            return self.writer.txn(Txn((), (op,)), timeout=2, copy=next(numbers)).revision
+            return self.writer.txn(txn, timeout=2, copy=next(numbers))
         except StoreError:
-            return 0
+            return None
 
 
 @pytest.fixture
