@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import compileall
 import os
+import py_compile
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,16 +76,22 @@ class Runner:
 
     def run(self, mutants: Sequence[Mutant], jobs: int) -> Iterator[Outcome]:
         """Run each mutant's tests on a copy that has its bug; outcomes come as they are known."""
-        with ThreadPoolExecutor(jobs, thread_name_prefix="mutant") as pool:
-            futures = [pool.submit(self._judge, mutant, mutant.tests) for mutant in mutants]
-            for future in as_completed(futures):
-                yield future.result()
+        with tempfile.TemporaryDirectory(prefix="mutants-") as directory:
+            base = Path(directory) / "tree"
+            shutil.copytree(self.root, base, ignore=LEFT_BEHIND)
+            # Half of a short run is compiling. By hash, since a planted bug may have its line's length and second.
+            compileall.compile_dir(base, quiet=2, invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
+            copies = replace(self, root=base)
+            with ThreadPoolExecutor(jobs, thread_name_prefix="mutant") as pool:
+                futures = [pool.submit(copies._judge, mutant, mutant.tests, compiled=True) for mutant in mutants]
+                for future in as_completed(futures):
+                    yield future.result()
 
-    def _judge(self, mutant: Mutant | None, tests: tuple[str, ...]) -> Outcome:
+    def _judge(self, mutant: Mutant | None, tests: tuple[str, ...], *, compiled: bool = False) -> Outcome:
         begun = self.clock.now()
         with tempfile.TemporaryDirectory(prefix="mutant-") as directory:
             tree = Path(directory) / "tree"
-            shutil.copytree(self.root, tree, ignore=LEFT_BEHIND)
+            shutil.copytree(self.root, tree, ignore=None if compiled else LEFT_BEHIND)
             try:
                 if mutant is not None:
                     target = tree / mutant.file
