@@ -15,11 +15,11 @@ from click.testing import CliRunner
 
 from chaos.ctl import main as chaosctl
 from component.clock import SystemClock
-from lockd.ctl import main as lockctl
+from lockd.ctl.commands import main as lockctl
 from lockd.etcd.embedded import Embedded
 from lockd.ports import LockName, Put, Txn
 from lockd.record import LeaderRecord
-from replica.__main__ import main as replica
+from replica.commands import main as replica
 from replica.ctl.main import main as replicactl
 from tests.harness import certs
 from tests.harness import crew as harness

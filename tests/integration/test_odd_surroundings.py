@@ -11,7 +11,7 @@ from lockd.etcd.embedded import Embedded
 
 pytestmark = pytest.mark.etcd
 
-COMMANDS = {"replicactl": "replica.ctl.main", "lockctl": "lockd.ctl", "chaosctl": "chaos.ctl"}
+COMMANDS = {"replicactl": "replica.ctl.main", "lockctl": "lockd.ctl.commands", "chaosctl": "chaos.ctl"}
 RUN = "import importlib, sys; importlib.import_module(sys.argv.pop(1)).main()"
 SHELL = 'exec "$@" {}'
 

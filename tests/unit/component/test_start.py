@@ -1,9 +1,16 @@
 import signal
+import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from component.start import start
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+LOADED = "import importlib, sys; importlib.import_module(sys.argv[1]); print({'click', 'grpc'} & sys.modules.keys())"
 
 MODULE = """
 import signal
@@ -35,3 +42,11 @@ def test_ctrl_c_ends_a_process_quietly_only_while_it_loads(before, tmp_path, mon
     before(how)
     start("loaded_slowly")
     assert sys.modules["loaded_slowly"].seen == expected
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_command_loads_its_code_only_once_ctrl_c_is_quiet(name):
+    module, _, function = SCRIPTS[name].partition(":")
+    command = [sys.executable, "-c", LOADED, module]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert (function, done.stdout) == ("main", "set()\n")

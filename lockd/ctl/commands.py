@@ -90,7 +90,3 @@ def history(
         say("\n".join(table(HISTORY_HEADERS, history_rows(terms))))
     else:
         note(f"No terms found for {namespace}/{name} under {prefix}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,1 @@
+"""The command `lockctl`: the lock, as etcdctl shows keys, and commands that run only while they hold one."""
