@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import socket
 import ssl
 import threading
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 from component import handlers, logs
 from component.clock import SystemClock
+from component.connection import Connection
 from component.handlers import Request, Response, chain
 from component.health import KINDS, Check, Health
-from component.listening import listen
+from component.listening import common_name, listen
+from component.watched import Watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -30,9 +31,21 @@ if TYPE_CHECKING:
 TICK = 0.25
 """Seconds between two looks at the stop event and for overdue connections."""
 
+IDLE: Final = 1.0
+"""Seconds after which a connection that brings nothing makes room for a new one when there are as many as may be."""
+
+LINGER: Final = 1.0
+"""Seconds for a client to stop sending what nobody reads: a close before that could cost it the answer."""
+
+AT_ONCE: Final = 4
+"""Pages made at the same time, health aside: each that is made takes turns with the threads of the election."""
+
 BUSY = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+LARGE: Final = 65536
+"""Bytes of what nobody wants, read at a time."""
 
 _log = logs.get(__name__)
 
@@ -52,7 +65,8 @@ class Endpoints:
         authorize: Decides whether they may.
         timeout: Seconds that a request may take to arrive, that an idle connection is kept, and that an answer may
             take to be sent.
-        connections: How many there may be at once; more are turned away with 503.
+        connections: How many there may be at once. One more takes the place of whichever has brought nothing for the
+            longest time; if all are busy it is turned away with 503.
     """
 
     def __init__(
@@ -94,6 +108,7 @@ class Endpoints:
         )
         self._closed = threading.Event()
         self._listener: socket.socket | None = None
+        self._pages = threading.BoundedSemaphore(AT_ONCE)
         self._lock = threading.Lock()
         self._due: dict[socket.socket, float | None] = {}
 
@@ -104,7 +119,8 @@ class Endpoints:
             CannotListen: As when the port is in use.
             ValueError: The certificate or key can't be used.
         """
-        context = self._tls.context() if self._tls else None
+        tls = self._tls
+        context = Watched(tls.files, tls.context, clock=self._clock) if tls else None
         listener = listen(self._address, self._port)
         self._port = int(listener.getsockname()[1])
         self._listener = listener
@@ -125,11 +141,12 @@ class Endpoints:
 
     def _route(self, request: Request) -> Response:
         if handler := self._routes.get(request.path):
-            return handler(request)
+            with self._pages:
+                return handler(request)
         kind, _, _ = request.path.removeprefix("/").partition("/")
         return self._health.get(f"/{kind}", handlers.not_found)(request)
 
-    def _accept(self, listener: socket.socket, context: ssl.SSLContext | None) -> None:
+    def _accept(self, listener: socket.socket, context: Watched[ssl.SSLContext] | None) -> None:
         numbers, failing = itertools.count(1), False
         with listener:
             listener.settimeout(TICK)
@@ -148,13 +165,11 @@ class Endpoints:
                     self._clock.wait(self._group.stop, TICK)
                     continue
                 failing = False
-                self._admit(connection, str(client[0]), context, next(numbers))
+                self._admit(connection, str(client[0]), context.value if context else None, next(numbers))
         self._cut(math.inf)
 
     def _admit(self, connection: socket.socket, client: str, context: ssl.SSLContext | None, number: int) -> None:
-        with self._lock:
-            full = len(self._due) >= self._limit
-        if full:
+        if not self._has_room():
             _log.debug("too many connections", limit=self._limit, client=client)
             self._turn_away(connection, plain=context is None)
             return
@@ -162,11 +177,25 @@ class Endpoints:
         try:
             if context is not None:
                 connection = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
-            self.expect(connection)
+            with self._lock:
+                self._due[connection] = self._clock.now() + self._timeout
             self._group.spawn(f"http-{number}", self._serve, connection, client)
         except (OSError, RuntimeError) as error:  # it went away, or the system has no thread to give
             _log.warning("connection could not be served", client=client, error=error)
             self._forget(connection)
+
+    def _has_room(self) -> bool:
+        """Is there room for one more connection? A client that dawdles must not keep a probe from being answered."""
+        with self._lock:
+            if len(self._due) < self._limit:
+                return True
+            waiting = [(due, each) for each, due in self._due.items() if due is not None]
+            due, longest = min(waiting, key=operator.itemgetter(0), default=(math.inf, None))
+            if longest is None or due - self._timeout + IDLE > self._clock.now():
+                return False
+            del self._due[longest]
+        _shut(longest)
+        return True
 
     def _turn_away(self, connection: socket.socket, *, plain: bool) -> None:
         with connection:
@@ -178,7 +207,10 @@ class Endpoints:
         try:
             if isinstance(connection, ssl.SSLSocket):
                 connection.do_handshake()
-            _Connection(connection, client, self)
+                Connection(connection, client, self, certified=common_name(connection))
+            else:
+                Connection(connection, client, self)
+                self._part(connection)
         except OSError as error:  # it went away, or doesn't speak TLS
             _log.debug("connection ended early", client=client, error=error)
         except Exception as error:  # noqa: BLE001 - no client may end the component
@@ -191,16 +223,29 @@ class Endpoints:
             self._due.pop(connection, None)
         _quietly(connection.close)
 
-    def expect(self, connection: socket.socket) -> bool:
-        """The connection has the usual time to bring its next request; False when there is to be none."""
+    def _part(self, connection: socket.socket) -> None:
+        """Say that nothing more comes, and let the client stop sending."""
+        if self.expect(connection, LINGER):
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(LARGE):
+                pass
+
+    def _enter(self, connection: socket.socket, due: float | None) -> bool:
+        """Note what is expected of a connection; False when it was given up meanwhile."""
         with self._lock:
-            self._due[connection] = self._clock.now() + self._timeout
-        return not self.closing  # asked last: what is entered before the closing is cut by it
+            if connection not in self._due:
+                return False
+            self._due[connection] = due
+            return True
+
+    def expect(self, connection: socket.socket, seconds: float | None = None) -> bool:
+        """The connection has the usual time to bring its next request; False when there is to be none."""
+        due = self._clock.now() + (self._timeout if seconds is None else seconds)
+        return self._enter(connection, due) and not self.closing  # asked last: a closing cuts what was entered before
 
     def answer(self, connection: socket.socket, request: Request) -> Response:
         """What to send back; the time that takes is ours and doesn't count against the connection."""
-        with self._lock:
-            self._due[connection] = None
+        self._enter(connection, None)
         return self._answer(request)
 
     def _cut(self, now: float) -> None:
@@ -208,57 +253,13 @@ class Endpoints:
         with self._lock:
             overdue = [connection for connection, due in self._due.items() if due is not None and due <= now]
         for connection in overdue:
-            # SSLSocket's own shutdown pulls the ground from under the thread that reads
-            _quietly(socket.socket.shutdown, connection, socket.SHUT_RDWR)
+            _shut(connection)
 
 
-class _Connection(BaseHTTPRequestHandler):
-    """Reads requests off one connection and sends what the server answers."""
-
-    protocol_version = "HTTP/1.1"
-    default_request_version = "HTTP/1.0"  # with 0.9, a refusal would have no status line
-    disable_nagle_algorithm = True
-    error_message_format = "%(code)d %(message)s\n"
-    error_content_type = "text/plain; charset=utf-8"
-
-    def __init__(self, connection: socket.socket, client: str, endpoints: Endpoints) -> None:
-        self._endpoints = endpoints
-        super().__init__(connection, (client, 0), endpoints)  # type: ignore[arg-type]  # it only keeps the server
-
-    def handle_one_request(self) -> None:
-        if self._endpoints.expect(self.connection):
-            super().handle_one_request()
-        else:
-            self.close_connection = True
-
-    def __getattr__(self, name: str) -> Any:
-        """All methods are answered alike; which are allowed is for the chain to say."""
-        if name.startswith("do_"):
-            return self._respond
-        raise AttributeError(name)
-
-    def _respond(self) -> None:
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        request = Request(method=self.command, target=self.path, client=self.client_address[0], headers=headers)
-        response = self._endpoints.answer(self.connection, request)
-        unread = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers  # a body that nobody wants
-        if self._endpoints.closing or unread:
-            self.close_connection = True
-        keep = "close" if self.close_connection else "keep-alive"
-        head = [
-            f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",
-            f"Date: {self.date_time_string()}",
-            f"Content-Type: {response.content_type}",
-            f"Content-Length: {len(response.body)}",
-            "X-Content-Type-Options: nosniff",
-            *(f"{name}: {value}" for name, value in response.headers),
-            f"Connection: {keep}",
-        ]
-        body = b"" if self.command == "HEAD" else response.body
-        self.wfile.write("\r\n".join([*head, "", ""]).encode("latin-1", "replace") + body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the signature is the base class's
-        _log.debug("http server", message=format % args, client=self.client_address[0])
+def _shut(connection: socket.socket) -> None:
+    """Wake and end the thread that serves it."""
+    # SSLSocket's own shutdown pulls the ground from under the thread that reads
+    _quietly(socket.socket.shutdown, connection, socket.SHUT_RDWR)
 
 
 def _quietly(call: Callable[..., object], *args: object) -> None:

@@ -30,6 +30,7 @@ class Request:
         target: The path and query as they were sent.
         client: The address it came from.
         headers: By name in lower case; of several alike the last.
+        certified: The common name in the client's certificate, which the listener has verified, or "".
         path: Set by `with_info`, decoded.
         query: Set by `with_info`: all values of each parameter, which may be empty strings.
         user: Set by `authenticated`.
@@ -39,6 +40,7 @@ class Request:
     target: str
     client: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    certified: str = ""
     path: str = ""
     query: Mapping[str, list[str]] = field(default_factory=dict)
     user: str = ""

@@ -6,9 +6,10 @@ import errno
 import socket
 import ssl
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 BACKLOG = 128
@@ -40,19 +41,31 @@ class CannotListen(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """What a server proves itself with: files in PEM."""
+    """What a server proves itself with: files in PEM.
+
+    Attributes:
+        client_ca: Authorities of clients' certificates: one of another authority ends the handshake, none does not.
+            Without it, clients are asked for none.
+        minimum: The oldest version spoken.
+    """
 
     cert: Path
     key: Path
+    client_ca: Path | None = None
+    minimum: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self.cert, self.key, *([self.client_ca] if self.client_ca else []))
 
     def context(self) -> ssl.SSLContext:
-        """Settings for connections: TLS 1.2 and newer.
+        """Settings for connections.
 
         Raises:
             ValueError: The files can't be used; one line that names them.
         """
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.minimum_version = self.minimum
         try:
             context.load_cert_chain(self.cert, self.key, password=lambda: "")  # else a locked key asks at the terminal
         except ssl.SSLError as error:
@@ -61,7 +74,26 @@ class Tls:
         except OSError as error:
             reason = error.strerror or "unreadable"
             raise ValueError(f"cannot use certificate {self.cert} with key {self.key}: {reason}") from error
+        if self.client_ca is not None:
+            context.verify_mode = ssl.CERT_OPTIONAL  # who has none is anonymous
+            _trust(context, self.client_ca)
         return context
+
+
+def common_name(connection: ssl.SSLSocket) -> str:
+    """Of the client's certificate, which was verified in the handshake; "" without one."""
+    certificate: Mapping[str, Any] = connection.getpeercert() or {}
+    names = [value for part in certificate.get("subject", ()) for name, value in part if name == "commonName"]
+    return str(names[-1]) if names else ""
+
+
+def _trust(context: ssl.SSLContext, authorities: Path) -> None:
+    try:
+        context.load_verify_locations(cafile=authorities)
+    except ssl.SSLError as error:
+        raise ValueError(f"cannot use client CA {authorities}: it holds no certificate in PEM") from error
+    except OSError as error:
+        raise ValueError(f"cannot use client CA {authorities}: {error.strerror or 'unreadable'}") from error
 
 
 def listen(address: str, port: int) -> socket.socket:

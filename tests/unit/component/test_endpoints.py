@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import http.client
 import re
 import socket
@@ -12,10 +13,13 @@ from pathlib import Path
 import pytest
 
 from component import endpoints, handlers
+from component.authentication import Tokens, credentials
+from component.authorization import known_users
 from component.endpoints import Endpoints
 from component.health import Check
 from component.lifecycle import Group
 from component.listening import CannotListen, Tls, listen
+from tests.harness import certs
 from tests.harness.clock import ManualClock
 from tests.harness.wait import eventually
 
@@ -300,3 +304,146 @@ class TestListening:
             with socket.create_connection(("127.0.0.1", port)), first.accept()[0]:
                 pass
         listen("127.0.0.1", port).close()
+
+
+class TestUsers:
+    """Credentials on the wire: a certificate's name, a token, and what they open."""
+
+    @pytest.fixture
+    def port(self, group):
+        tls = Tls(certs.path("server.pem"), certs.path("server.key"), client_ca=certs.path("ca.pem"))
+        tokens = Tokens({hashlib.sha256(b"one").digest(): "ann"})
+        server = Endpoints(
+            "127.0.0.1",
+            0,
+            group=group,
+            tls=tls,
+            routes={"/who": lambda request: handlers.text(request.user)},
+            authenticate=credentials(lambda: tokens),
+            authorize=known_users(("/healthz",)),
+        )
+        return server.start()
+
+    def get(self, port, path, *, pair="", bearer=""):
+        context = ssl.create_default_context(cafile=certs.path("ca.pem"))
+        if pair:
+            context.load_cert_chain(certs.path(f"{pair}.pem"), certs.path(f"{pair}.key"))
+        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=LONG, context=context)
+        try:
+            connection.request("GET", path, headers={"Authorization": f"Bearer {bearer}"} if bearer else {})
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        finally:
+            connection.close()
+
+    def test_a_certificate_of_our_authority_names_the_user(self, port):
+        assert self.get(port, "/who", pair="client") == (200, "root")
+
+    def test_a_token_names_the_user(self, port):
+        assert self.get(port, "/who", bearer="one") == (200, "ann")
+
+    def test_who_brings_nothing_gets_only_what_is_always_allowed(self, port):
+        assert self.get(port, "/who")[0] == 401
+        assert self.get(port, "/healthz") == (200, "ok")
+
+    def test_a_certificate_of_another_authority_ends_the_handshake(self, port):
+        with pytest.raises(OSError, match=r"(?i)unknown ca|reset|EOF|broken pipe"):
+            self.get(port, "/healthz", pair="impostor")
+        assert self.get(port, "/healthz") == (200, "ok")
+
+    def test_a_target_with_a_host_is_judged_by_its_path(self, port):
+        assert self.get(port, "http://x/who")[0] == 401
+        assert self.get(port, "/healthz/../who")[0] == 401
+        assert self.get(port, "/%77ho")[0] == 401
+
+
+class TestRotation:
+    def test_a_new_certificate_is_served_without_a_restart(self, group, tmp_path):
+        cert, key = tmp_path / "tls.crt", tmp_path / "tls.key"
+
+        def put(name):
+            for path, kind in ((cert, "pem"), (key, "key")):
+                path.write_bytes(certs.path(f"{name}.{kind}").read_bytes())
+
+        clock = ManualClock()
+        put("server")
+        port = Endpoints("127.0.0.1", 0, group=group, tls=Tls(cert, key), clock=clock).start()
+        first = ssl.get_server_certificate(("127.0.0.1", port), timeout=LONG)
+        cert.write_bytes(certs.path("elsewhere.pem").read_bytes())
+        clock.advance(2.0)
+        assert ssl.get_server_certificate(("127.0.0.1", port), timeout=LONG) == first  # its key is not there yet
+        put("elsewhere")
+        clock.advance(2.0)
+        assert ssl.get_server_certificate(("127.0.0.1", port), timeout=LONG) != first
+
+    def test_an_old_version_is_not_spoken(self, group):
+        tls = Tls(certs.path("server.pem"), certs.path("server.key"), minimum=ssl.TLSVersion.TLSv1_3)
+        port = Endpoints("127.0.0.1", 0, group=group, tls=tls).start()
+        context = ssl.create_default_context(cafile=certs.path("ca.pem"))
+        for version, spoken in ((ssl.TLSVersion.TLSv1_3, True), (ssl.TLSVersion.TLSv1_2, False)):
+            context.maximum_version = version
+            with socket.create_connection(("127.0.0.1", port), timeout=LONG) as connection:
+                if spoken:
+                    context.wrap_socket(connection, server_hostname="127.0.0.1").close()
+                else:
+                    with pytest.raises(ssl.SSLError):
+                        context.wrap_socket(connection, server_hostname="127.0.0.1")
+
+
+class TestRudeClients:
+    def test_endless_headers_are_cut_short(self, group):
+        port = Endpoints("127.0.0.1", 0, group=group).start()
+        got = raw(port, b"GET /healthz HTTP/1.1\r\n" + b"".join(b"h%d: %s\r\n" % (n, b"v" * 4000) for n in range(90)))
+        assert got.startswith(b"HTTP/1.1 431 ")
+        assert ask(port, "/healthz")[0] == 200
+
+    def test_a_long_target_is_refused(self, group):
+        port = Endpoints("127.0.0.1", 0, group=group).start()
+        assert raw(port, b"GET /" + b"x" * 9000 + b" HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 414 ")
+
+    def test_pipelined_requests_are_answered_in_their_order(self, group):
+        port = Endpoints("127.0.0.1", 0, group=group, routes={"/x": lambda _: handlers.text("x")}).start()
+        requests = (
+            b"GET /healthz HTTP/1.1\r\n\r\nHEAD /x HTTP/1.1\r\n\r\nPUT /x HTTP/1.1\r\n\r\nGET /x HTTP/1.0\r\n\r\n"
+        )
+        got = raw(port, requests)
+        assert re.findall(rb"HTTP/1\.1 (\d+)", got) == [b"200", b"200", b"405", b"200"]
+        assert got.endswith(b"\r\n\r\nx")
+
+    def test_a_large_body_that_nobody_wants_does_not_cost_the_answer(self, group):
+        port = Endpoints("127.0.0.1", 0, group=group).start()
+        status, _, headers = ask(port, "/healthz", method="POST", body=b"x" * 4_000_000)
+        assert (status, headers["Connection"]) == (405, "close")
+
+    def test_nobody_is_told_to_send_a_body(self, group):
+        port = Endpoints("127.0.0.1", 0, group=group).start()
+        got = raw(port, b"PUT /healthz HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n")
+        assert got.startswith(b"HTTP/1.1 405 ")
+
+    def test_an_idle_client_makes_room_for_a_probe(self, group):
+        clock = ManualClock()
+        server = Endpoints("127.0.0.1", 0, group=group, connections=2, clock=clock, timeout=1000.0)
+        port = server.start()
+        with contextlib.ExitStack() as held:
+            idle = []
+            for _ in range(2):
+                idle.append(held.enter_context(socket.create_connection(("127.0.0.1", port), timeout=LONG)))
+                eventually(lambda: len(server._due) == len(idle), within=LONG)
+                clock.advance(0.1)
+            clock.advance(5.0)
+            assert ask(port, "/healthz")[0] == 200
+            assert idle[0].recv(1) == b""
+        eventually(lambda: not server._due, within=LONG)
+
+    def test_pages_that_hang_do_not_keep_a_probe_from_its_answer(self, group):
+        release = threading.Event()
+        server = Endpoints(
+            "127.0.0.1", 0, group=group, routes={"/slow": lambda _: handlers.text(str(release.wait(LONG)))}
+        )
+        port = server.start()
+        with ThreadPoolExecutor(8) as pool:
+            answers = [pool.submit(ask, port, "/slow") for _ in range(8)]
+            eventually(lambda: len(server._due) >= 8, within=LONG)
+            assert ask(port, "/healthz")[0] == 200
+            release.set()
+            assert {answer.result()[0] for answer in answers} == {200}
