@@ -18,10 +18,10 @@ from chaos.cluster.plan import FAST, Plan
 from chaos.cluster.supervisor import supervise
 from chaos.demo import run
 from chaos.output import failures, output_option, show
-from chaos.progress import progress
 from component.clock import SystemClock
 from component.console import CHECK_FAILED, OneLineGroup, note, say
 from component.durations import DURATION
+from component.progress import progress
 from lockd.errors import ConfigError
 from lockd.flags import DEFAULT_PREFIX, PREFIX, connection_options
 from lockd.session import session

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from chaos.cluster.interface import Target
     from chaos.cluster.plan import Plan
     from chaos.handoff import Handoff
-    from chaos.progress import Progress
     from component.clock import Clock
+    from component.progress import Progress
 
 T = TypeVar("T")
 

@@ -21,17 +21,21 @@ class Progress(Protocol):
 
 
 @contextlib.contextmanager
-def progress() -> Iterator[Progress]:
-    """A progress for the length of a block. Without the `chaos` extra (or a terminal) it is a line for each `what`."""
+def progress(*, quietly: bool = False) -> Iterator[Progress]:
+    """A progress for the length of a block. Without the `chaos` extra (or a terminal) it is a line for each `what`.
+
+    Args:
+        quietly: Nothing in place of those lines.
+    """
     try:
         from rich.console import Console  # noqa: PLC0415 - in the extra `chaos`
         from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
         from rich.progress import Progress as Bar  # noqa: PLC0415
     except ImportError:
-        yield plain()
+        yield _silent if quietly else plain()
         return
     if sys.stderr is None or not sys.stderr.isatty():
-        yield plain()
+        yield _silent if quietly else plain()
         return
     columns = (
         SpinnerColumn(),
@@ -40,7 +44,8 @@ def progress() -> Iterator[Progress]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    # What goes to stdout stays there: a redirected bar would print it on stderr.
+    with Bar(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
         tasks = {}
 
         def tell(what: str, done: float, of: float) -> None:
@@ -49,6 +54,10 @@ def progress() -> Iterator[Progress]:
             bar.update(tasks[what], completed=done, total=of)
 
         yield tell
+
+
+def _silent(what: str, done: float, of: float) -> None:
+    """Nobody is told."""
 
 
 def plain() -> Progress:
