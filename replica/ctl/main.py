@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from component.console import OneLineGroup
-from replica.ctl.commands import lock, objects
+from replica.ctl.commands import importing, lock, objects
 
 
 @click.group("replicactl", cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -18,6 +18,7 @@ for _command in (
     objects.apply,
     objects.get,
     objects.delete,
+    importing.import_trace,
     lock.list_replicas,
 ):
     main.add_command(_command)

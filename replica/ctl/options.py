@@ -42,6 +42,22 @@ everywhere = click.option("-A", "--all-namespaces", "everywhere", is_flag=True, 
 selector = click.option("-l", "--selector", metavar="SELECTOR", help="Labels: app=web,tier!=db,env in (a,b),!old.")
 
 
+def _dry(_ctx: click.Context, _param: click.Parameter, value: str) -> bool:
+    return value != "none"
+
+
+dry_run = click.option(
+    "--dry-run",
+    type=click.Choice(("none", "client", "server")),
+    is_flag=False,
+    flag_value="server",
+    default="none",
+    show_default=True,
+    callback=_dry,
+    help="Check everything and say what would be done; client and server are the same here.",
+)
+
+
 def form(*choices: str) -> Callable[..., Callable[..., None]]:
     """`-o`, with its choices; a table by default."""
     return click.option(

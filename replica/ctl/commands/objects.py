@@ -28,28 +28,19 @@ if TYPE_CHECKING:
 @options.files
 @options.recursive
 @options.namespace
-@click.option(
-    "--dry-run",
-    type=click.Choice(("none", "client", "server")),
-    is_flag=False,
-    flag_value="server",
-    default="none",
-    show_default=True,
-    help="Check everything and say what would be done; client and server are the same here.",
-)
+@options.dry_run
 @connection_options
-def apply(files: Sequence[str], *, recursive: bool, namespace: str | None, dry_run: str, **connected: Any) -> None:
+def apply(files: Sequence[str], *, recursive: bool, namespace: str | None, dry_run: bool, **connected: Any) -> None:
     """Create or update objects. All manifests are checked before anything is written."""
     if not files:
         raise click.UsageError("give manifests with -f FILE, -f DIR or -f -")
     with failures():
         drafts = read_manifests(files, stdin=options.stdin, namespace=namespace, recursive=recursive)
-    dry = dry_run != "none"
     with session("apply", **connected) as here:
         applier = Applier(here.store, new_uid=lambda: str(uuid4()), now=format_time(here.now))
         steps = applier.plan(drafts)
-        for step in steps if dry else applier.run(steps):
-            say(f"{step.draft.kind.qualified}/{step.draft.name} {step.verdict}{' (dry run)' if dry else ''}")
+        for step in steps if dry_run else applier.run(steps):
+            say(f"{step.draft.kind.qualified}/{step.draft.name} {step.verdict}{' (dry run)' if dry_run else ''}")
 
 
 @click.command()
