@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from opentelemetry import metrics
 
 from component import logs
 from lockd.errors import Fenced, LeaseNotFound, NoSpace, OutcomeUnknown, StoreError, TooLarge, Unavailable
+from replica.events.correlator import Correlator
 
 if TYPE_CHECKING:
     import threading
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from lockd.fencing import GuardedReply, ObjectWrite
     from replica.api.events import Event
     from replica.events.broadcaster import Subscription
+    from replica.events.correlator import Entry
     from replica.events.leases import EventLeases
     from replica.events.term import TermEvents
 
@@ -39,16 +41,18 @@ IDLE: Final = 1.0
 class _Term:
     events: TermEvents
     write: Callable[[Sequence[ObjectWrite]], GuardedReply]
+    correlator: Correlator = field(default_factory=Correlator)
 
 
 class EventSink:
     """Writes events while this replica leads; what comes in a standby is let go, and a lost leader writes none.
 
-    A batch is one transaction. One that failed is written again as it was, under the same names; after its attempts it
-    is dropped. While it waits, the subscription fills and drops.
+    Events that say the same are one object with a count (`Correlator`). A batch is one transaction. One that failed is
+    written again as it was, under the same names; after its attempts it is dropped. While it waits, the subscription
+    fills and drops.
 
     Args:
-        leases: What the events expire by.
+        leases: What the events expire by; a series that is written again takes a new one.
         draw: Random numbers in [0, 1).
     """
 
@@ -66,7 +70,8 @@ class EventSink:
         self._draw = draw
         self._term: _Term | None = None
         self._counter = metrics.get_meter(__name__).create_counter(
-            "lockd_events", description="Events by what became of them: written, failed or unled"
+            "lockd_events",
+            description="Events by what became of them: written, counted (in a series), failed or unled",
         )
 
     def lead(self, events: TermEvents, write: Callable[[Sequence[ObjectWrite]], GuardedReply]) -> None:
@@ -87,48 +92,112 @@ class EventSink:
             events = self._subscription.take(BATCH, stop, IDLE)
             if events:
                 self.store(events, stop)
+            self.refresh(stop)
             self._keep_lease()
 
     def store(self, events: Sequence[Event], stop: threading.Event) -> None:
-        """Store one batch, with all the attempts that takes."""
+        """Store what is new of these, with all the attempts that takes."""
         term = self._term
         if term is None:
             self._count("unled", len(events))
             return
-        writes = [term.events.write(event, 0) for event in events]
+        entries = term.correlator.see(events, self._clock.now())
+        if joined := len(events) - len(entries):
+            self._count("counted", joined)
+        self._store(term, entries, stop)
+
+    def refresh(self, stop: threading.Event) -> None:
+        """Store the series whose time has come."""
+        term = self._term
+        if term is None:
+            return
+        due = term.correlator.due(self._clock.now())
+        for first in range(0, len(due), BATCH):
+            self._store(term, due[first : first + BATCH], stop)
+
+    def _store(self, term: _Term, entries: Sequence[Entry], stop: threading.Event) -> None:
+        """Store one batch; what can't be is given up."""
+        if not entries:
+            return
+        for entry in entries:
+            entry.event = term.events.named(entry.event)
+        writes = [term.events.write(entry.event, 0, mod_revision=entry.revision) for entry in entries]
+        try:
+            writes, reply = self._deliver(term, writes, stop)
+        except StoreError as error:
+            if isinstance(error, TooLarge) and len(entries) > 1:
+                for half in (entries[: len(entries) // 2], entries[len(entries) // 2 :]):
+                    self._store(term, half, stop)
+                return
+            _log.warning("events given up", events=len(entries), error=error)
+            for entry in entries:
+                term.correlator.lost(entry)
+            self._count("failed", len(entries))
+            return
+        if reply is None:
+            self._count("unled", len(entries))
+        else:
+            self._store(term, self._settle(term, entries, writes, reply), stop)
+
+    def _deliver(
+        self, term: _Term, writes: list[ObjectWrite], stop: threading.Event
+    ) -> tuple[list[ObjectWrite], GuardedReply | None]:
+        """Make the writes, with all the attempts that takes; as they were sent, and the reply (None: the term is over).
+
+        Raises:
+            StoreError: The last failure, or one that another attempt would only repeat.
+        """
+        last: StoreError | None = None
         for attempt in range(ATTEMPTS):
             if attempt and (self._clock.wait(stop, PAUSE * self._draw()) or self._term is not term):
                 break
             try:
                 writes = self._leased(writes)
-                stored = self._write(term, writes)
-            except LeaseNotFound:
+                return writes, self._write(term, writes)
+            except LeaseNotFound as error:
                 # Should an earlier copy have been applied all the same, the next one finds its keys there: as good.
                 self._leases.forget(writes[0].lease)
                 writes = [replace(write, lease=0) for write in writes]
+                last = error
             except (Unavailable, OutcomeUnknown, NoSpace) as error:
-                _log.debug("events not stored", attempt=attempt + 1, events=len(events), error=error)
-            except StoreError as error:
-                if isinstance(error, TooLarge) and len(events) > 1:
-                    for half in (events[: len(events) // 2], events[len(events) // 2 :]):
-                        self.store(half, stop)
-                    return
-                _log.warning("events given up", events=len(events), error=error)
-                break
-            else:
-                self._count("written" if stored else "unled", len(events))
-                return
-        self._count("failed", len(events))
+                _log.debug("events not stored", attempt=attempt + 1, events=len(writes), error=error)
+                last = error
+        raise last or Unavailable("no attempt was made")
 
-    def _write(self, term: _Term, writes: list[ObjectWrite]) -> bool:
-        """Write under the term; False when it is over."""
+    def _settle(
+        self, term: _Term, entries: Sequence[Entry], writes: Sequence[ObjectWrite], reply: GuardedReply
+    ) -> list[Entry]:
+        """Take in what became of each; the result is to be stored under new names, since the old ones are no more."""
+        now = self._clock.now()
+        again: list[Entry] = []
+        for entry, write, result in zip(entries, writes, reply.results, strict=True):
+            found = None if result.applied else result.objects[0]
+            if result.applied:
+                term.correlator.stored(entry, reply.revision, now)
+            elif found is not None and found.value == write.value:
+                term.correlator.stored(entry, found.mod_revision, now)  # by an earlier copy
+            elif write.mod_revision:
+                term.correlator.gone(entry)
+                again.append(entry)
+            else:
+                _log.warning("event not stored: its key is taken", key=write.key)
+                term.correlator.lost(entry)
+        self._count("written", len(entries) - len(again))
+        return again
+
+    def _write(self, term: _Term, writes: list[ObjectWrite]) -> GuardedReply | None:
+        """Write under the term; None when it is over."""
         try:
-            fenced = term.write(writes).fenced
+            reply = term.write(writes)
         except Fenced:
             fenced = True
-        if fenced and self._term is term:  # a newer one may have begun meanwhile
+        else:
+            fenced = reply.fenced
+        if not fenced:
+            return reply
+        if self._term is term:  # a newer one may have begun meanwhile
             self._term = None
-        return not fenced
+        return None
 
     def _leased(self, writes: list[ObjectWrite]) -> list[ObjectWrite]:
         """The writes with an etcd lease; those that have one are left as they are, so that copies are identical."""

@@ -33,15 +33,21 @@ class TermEvents:
         # Seeded by the system once: a system call for each event would cost more than the rest of naming it.
         self._draw = random.Random(uuid.uuid4().int)  # noqa: S311 - unique is enough, nobody has to be kept from guessing
 
-    def put(self, event: Event, lease: int) -> Put:
-        """The event as a rider of another write: a release, or the deletion of the object that it is about."""
+    def named(self, event: Event) -> Event:
+        """The event under a name of its own; one that has a name keeps it."""
+        if event.name:
+            return event
         name = f"{self.token}-{next(self._numbers)}"
         uid = str(uuid.UUID(int=self._draw.getrandbits(128), version=4))
-        named = msgspec.structs.replace(event, name=name, uid=uid, token=int(self.token))
-        key = object_key(self._prefix, EVENT, name, event.namespace)
+        return msgspec.structs.replace(event, name=name, uid=uid, token=int(self.token))
+
+    def put(self, event: Event, lease: int) -> Put:
+        """The event as a rider of another write: a release, or the deletion of the object that it is about."""
+        named = self.named(event)
+        key = object_key(self._prefix, EVENT, named.name, named.namespace)
         return Put(key, encode(named.manifest(), token=int(self.token)), lease)
 
-    def write(self, event: Event, lease: int) -> ObjectWrite:
-        """The event as an object of a guarded write: created, since its key has never been there."""
+    def write(self, event: Event, lease: int, *, mod_revision: int = 0) -> ObjectWrite:
+        """The event as an object of a guarded write: created, or (`mod_revision`) in the place of its older state."""
         put = self.put(event, lease)
-        return ObjectWrite(put.key, 0, put.value, lease)
+        return ObjectWrite(put.key, mod_revision, put.value, lease)

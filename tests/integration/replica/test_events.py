@@ -9,15 +9,17 @@ import pytest
 from component.clock import SystemClock
 from lockd.etcd.retry import settle
 from lockd.fencing import Guard, GuardedWrite, Token
-from lockd.ports import LockName, Put, Txn
+from lockd.ports import Delete, LockName, Put, Txn
 from replica.api.codec import decode
 from replica.api.kinds import EVENT
 from replica.api.pods import Pod
 from replica.events.broadcaster import Broadcaster
+from replica.events.correlator import REFRESH
 from replica.events.leases import EventLeases
 from replica.events.recorder import Recorder
 from replica.events.sink import EventSink
 from replica.events.term import TermEvents
+from tests.harness.clock import ManualClock
 
 pytestmark = pytest.mark.etcd
 
@@ -86,3 +88,33 @@ def test_a_lease_revoked_behind_its_back_costs_no_event(gateway, prefix, leases)
     sink.store([recorder.make(Pod(name="a", namespace="n"), reason="R", note="n", action="A")], STOP)
     ((_, kv),) = stored(gateway, prefix)
     assert kv.lease == leases.at_hand()
+
+
+def test_what_comes_again_is_counted_in_the_object_that_is_there(gateway, prefix, leases):
+    recorder = Recorder(lambda event: None, controller="c", instance="i", clock=CLOCK)
+    clock = ManualClock()
+    sink = EventSink(Broadcaster().subscribe("sink"), leases, clock=clock)
+    term = Term(gateway, prefix, b"mine")
+    sink.lead(TermEvents(prefix, term.guard.token), term.write)
+
+    def happens(count):
+        pods = [Pod(name=name, namespace="n", uid=name) for name in "ab"]
+        for _ in range(count):
+            made = [recorder.make(pod, reason="FailedScheduling", note="n", action="Scheduling") for pod in pods]
+            sink.store(made, STOP)
+
+    happens(5)
+    assert [(event.name, event.count) for event, _ in stored(gateway, prefix)] == [
+        (f"{term.guard.token}-{number}", 2) for number in (1, 2)
+    ]
+    gateway.txn(Txn((), (Delete(f"{prefix}/events/n/{term.guard.token}-1"),)), timeout=5)
+    clock.advance(REFRESH)
+    sink.refresh(STOP)
+    assert [(event.name, event.count) for event, _ in stored(gateway, prefix)] == [
+        (f"{term.guard.token}-{number}", 5) for number in (2, 3)
+    ]
+    Term(gateway, prefix, b"another's")
+    happens(1)
+    clock.advance(REFRESH)
+    sink.refresh(STOP)
+    assert [event.count for event, _ in stored(gateway, prefix)] == [5, 5]

@@ -8,8 +8,12 @@ import pytest
 
 from lockd.errors import Fenced, LeaseNotFound, NoSpace, OutcomeUnknown, Rejected, TooLarge, Unavailable
 from lockd.fencing import GuardedReply, Token, WriteResult
+from lockd.ports import KeyValue
+from replica.api.codec import decode
+from replica.api.kinds import EVENT
 from replica.api.pods import Pod
 from replica.events.broadcaster import Broadcaster
+from replica.events.correlator import REFRESH
 from replica.events.leases import AT_HAND_SECONDS, EVENT_SECONDS, SHARED_SECONDS, EventLeases
 from replica.events.recorder import Recorder
 from replica.events.sink import ATTEMPTS, BATCH, EventSink
@@ -27,6 +31,7 @@ class Store:
         self.script = []
         self.calls = []
         self.written = {}
+        self.revision = 50
 
     def write(self, writes):
         self.calls.append(list(writes))
@@ -35,9 +40,24 @@ class Store:
             raise answer
         if answer == "fenced":
             return GuardedReply(fenced=True, revision=9, results=())
-        for write in writes:
-            self.written.setdefault(write.key, write)
-        return GuardedReply(fenced=False, revision=9, results=tuple(WriteResult(applied=True) for _ in writes))
+        self.revision += 1
+        results = tuple(map(self._one, writes))
+        if answer == "lose the answer":
+            raise OutcomeUnknown("x")
+        return GuardedReply(fenced=False, revision=self.revision, results=results)
+
+    def _one(self, write):
+        found = self.written.get(write.key)
+        if (found.mod_revision if found is not None else 0) != write.mod_revision:
+            return WriteResult(applied=False, objects=(found,))
+        self.put(write.key, write.value, write.lease)
+        return WriteResult(applied=True)
+
+    def put(self, key, value, lease=0):
+        self.written[key] = KeyValue(key, value, self.revision, self.revision, 1, lease)
+
+    def events(self):
+        return [decode(EVENT, kv) for kv in self.written.values()]
 
 
 class Grants:
@@ -116,7 +136,7 @@ def test_a_leader_writes_all_in_batches_under_its_token(sink, broadcaster, recor
     run(sink, broadcaster)
     assert [len(call) for call in store.calls] == [BATCH, BATCH, 1]
     assert list(store.written) == [f"/lockd/events/shop/41-{number}" for number in range(1, 2 * BATCH + 2)]
-    assert all(write.mod_revision == 0 for write in store.written.values())
+    assert all(write.mod_revision == 0 for call in store.calls for write in call)
 
 
 def test_a_lost_leader_writes_none(sink, broadcaster, recorder, store):
@@ -215,6 +235,101 @@ def test_the_sink_ends_when_stopped(sink):
     stop.set()
     thread.join(30)
     assert not thread.is_alive()
+
+
+# --- series
+
+
+@pytest.fixture
+def leading(sink, store):
+    sink.lead(TermEvents("/lockd", Token(41)), store.write)
+    return sink
+
+
+STOP = threading.Event()
+
+
+def happens(recorder, sink, *, reason="FailedScheduling"):
+    sink.store([recorder.make(POD, reason=reason, note="n", action="a")], STOP)
+
+
+def test_isomorphic_events_are_one_object_that_counts(leading, recorder, store, clock):
+    happens(recorder, leading)
+    for _ in range(5):
+        clock.advance(10)
+        happens(recorder, leading)
+    assert [[write.mod_revision for write in call] for call in store.calls] == [[0], [51]]
+    assert [event.count for event in store.events()] == [2]
+    clock.advance(REFRESH)
+    leading.refresh(STOP)
+    (event,) = store.events()
+    assert (event.name, event.count, event.token) == ("41-1", 6, 41)
+    assert event.last_seen > event.time
+    leading.refresh(STOP)
+    assert len(store.calls) == 3
+
+
+def test_a_series_written_again_expires_an_hour_after_that(leading, recorder, store, clock, leases):
+    happens(recorder, leading)
+    first = leases.at_hand()
+    clock.advance(SHARED_SECONDS)
+    happens(recorder, leading)
+    (kv,) = store.written.values()
+    assert kv.lease == leases.at_hand() != first
+
+
+def test_a_series_whose_event_is_gone_is_stored_under_a_new_name(leading, recorder, store):
+    happens(recorder, leading)
+    store.written.clear()
+    happens(recorder, leading)
+    assert [[(write.key, write.mod_revision) for write in call] for call in store.calls[1:]] == [
+        [("/lockd/events/shop/41-1", 51)],
+        [("/lockd/events/shop/41-2", 0)],
+    ]
+    assert [event.count for event in store.events()] == [2]
+
+
+def test_a_series_that_an_earlier_copy_has_written_is_not_written_anew(leading, recorder, store):
+    happens(recorder, leading)
+    store.script = ["lose the answer"]
+    happens(recorder, leading)
+    assert [[write.mod_revision for write in call] for call in store.calls] == [[0], [51], [51]]
+    assert [(event.name, event.count) for event in store.events()] == [("41-1", 2)]
+    happens(recorder, leading)
+    leading._clock.advance(REFRESH)
+    leading.refresh(STOP)
+    assert store.calls[-1][0].mod_revision == 52, "the revision of the copy that was applied"
+    assert [(event.name, event.count) for event in store.events()] == [("41-1", 3)]
+
+
+def test_a_new_term_has_series_of_its_own(leading, recorder, store):
+    happens(recorder, leading)
+    happens(recorder, leading)
+    leading.lead(TermEvents("/lockd", Token(77)), store.write)
+    happens(recorder, leading)
+    leading._clock.advance(REFRESH + 1)
+    leading.refresh(STOP)
+    assert [(event.name, event.count) for event in store.events()] == [("41-1", 2), ("77-1", 1)]
+
+
+def test_a_lost_leader_refreshes_nothing(leading, recorder, store):
+    for _ in range(3):
+        happens(recorder, leading)
+    leading.follow()
+    leading._clock.advance(REFRESH)
+    leading.refresh(STOP)
+    assert len(store.calls) == 2
+
+
+def test_the_running_sink_refreshes_series(sink, broadcaster, recorder, store, clock):
+    sink.lead(TermEvents("/lockd", Token(41)), store.write)
+    happens(recorder, sink)
+    happens(recorder, sink)
+    happens(recorder, sink)
+    clock.advance(REFRESH)
+    record(recorder, 1)
+    run(sink, broadcaster)
+    assert [event.count for event in store.events()] == [3, 1]
 
 
 # --- leases
