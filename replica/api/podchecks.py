@@ -76,14 +76,7 @@ def _resources(resources: Place) -> None:
 def _placement(spec: Place) -> None:
     spec["nodeSelector"].labels()
     affinity = spec["affinity"].object()
-    nodes = affinity["nodeAffinity"].object()
-    required = nodes[_REQUIRED].object()
-    if required.present:
-        for term in required["nodeSelectorTerms"].items(required=True):
-            _node_term(term)
-    for preferred in nodes[_PREFERRED].items():
-        preferred.object(required=True)["weight"].integer(1, 100, required=True)
-        _node_term(preferred["preference"])
+    check_node_affinity(affinity["nodeAffinity"])
     for field in ("podAffinity", "podAntiAffinity"):
         pods = affinity[field].object()
         for term in pods[_REQUIRED].items():
@@ -94,14 +87,30 @@ def _placement(spec: Place) -> None:
     for toleration in spec["tolerations"].items():
         _toleration(toleration)
     for constraint in spec["topologySpreadConstraints"].items():
-        constraint.object(required=True)["maxSkew"].integer(1, required=True)
-        constraint["topologyKey"].text(required=True, check=label_key_problem)
-        constraint["whenUnsatisfiable"].text(required=True, among=("DoNotSchedule", "ScheduleAnyway"))
-        constraint["minDomains"].integer(1)
-        constraint["nodeAffinityPolicy"].text(among=("Honor", "Ignore"))
-        constraint["nodeTaintsPolicy"].text(among=("Honor", "Ignore"))
-        constraint["matchLabelKeys"].texts()
-        check_selector(constraint["labelSelector"])
+        check_spread_constraint(constraint)
+
+
+def check_node_affinity(affinity: Place) -> None:
+    """Check a node affinity, if it is there."""
+    required = affinity.object()[_REQUIRED].object()
+    if required.present:
+        for term in required["nodeSelectorTerms"].items(required=True):
+            _node_term(term)
+    for preferred in affinity[_PREFERRED].items():
+        preferred.object(required=True)["weight"].integer(1, 100, required=True)
+        _node_term(preferred["preference"])
+
+
+def check_spread_constraint(constraint: Place) -> None:
+    """Check one topology spread constraint."""
+    constraint.object(required=True)["maxSkew"].integer(1, required=True)
+    constraint["topologyKey"].text(required=True, check=label_key_problem)
+    constraint["whenUnsatisfiable"].text(required=True, among=("DoNotSchedule", "ScheduleAnyway"))
+    constraint["minDomains"].integer(1)
+    constraint["nodeAffinityPolicy"].text(among=("Honor", "Ignore"))
+    constraint["nodeTaintsPolicy"].text(among=("Honor", "Ignore"))
+    constraint["matchLabelKeys"].texts()
+    check_selector(constraint["labelSelector"])
 
 
 def _toleration(toleration: Place) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
 from lockd.errors import ConfigError
+from replica.framework.arguments import WithArguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ class Registry:
     """Plugin name -> factory. Names are unique."""
 
     def __init__(self, factories: Mapping[str, Factory] | None = None) -> None:
-        self._factories: dict[str, Factory] = dict(factories or {})
+        self._factories: dict[str, Factory | EntryPoint] = dict(factories or {})
 
     def __contains__(self, name: object) -> bool:
         return name in self._factories
@@ -28,8 +29,8 @@ class Registry:
     def __iter__(self) -> Iterator[str]:
         return iter(self._factories)
 
-    def register(self, name: str, factory: Factory) -> None:
-        """Add one.
+    def register(self, name: str, factory: Factory | EntryPoint) -> None:
+        """Add one; what an entry point names is loaded when it is asked for.
 
         Raises:
             ConfigError: The name is taken.
@@ -45,8 +46,17 @@ class Registry:
             ConfigError: A name is taken.
         """
         for point in entry_points(group=ENTRY_POINTS):
-            self.register(point.name, _lazy(point.name, point.load))
+            self.register(point.name, point)
         return self
+
+    def arguments(self, name: str) -> WithArguments[Any] | None:
+        """What decodes a plugin's arguments; None for one that takes them as written.
+
+        Raises:
+            ConfigError: Unknown name, or an entry point that can't be loaded.
+        """
+        factory = self._factory(name)
+        return factory if isinstance(factory, WithArguments) else None
 
     def make(self, name: str, args: Mapping[str, Any], handle: Handle) -> Plugin:
         """An instance of a plugin.
@@ -54,23 +64,28 @@ class Registry:
         Raises:
             ConfigError: Unknown name, arguments the plugin doesn't take, or an entry point that can't be loaded.
         """
-        factory = self._factories.get(name)
-        if factory is None:
-            raise ConfigError((f"no plugin is named {name!r}: known are {', '.join(sorted(self._factories))}",))
-        plugin = factory(args, handle)
+        factory = self._factory(name)
+        try:
+            plugin = factory(args, handle)
+        except ConfigError as error:
+            raise ConfigError(tuple(f"plugin {name!r}: {problem}" for problem in error.problems)) from error
+        except Exception as error:
+            raise ConfigError((f"plugin {name!r} can't be made: {error!r}",)) from error
         if plugin.name != name:
             raise ConfigError((f"the plugin registered as {name!r} calls itself {plugin.name!r}: use one name",))
         return plugin
 
-
-def _lazy(name: str, load: Any) -> Factory:
-    def factory(args: Mapping[str, Any], handle: Handle) -> Plugin:
+    def _factory(self, name: str) -> Factory:
+        found = self._factories.get(name)
+        if found is None:
+            raise ConfigError((f"no plugin is named {name!r}: known are {', '.join(sorted(self._factories))}",))
+        if not isinstance(found, EntryPoint):
+            return found
         try:
-            made: Plugin = load()(args, handle)
-        except ConfigError:
-            raise
+            factory: Factory = found.load()
         except Exception as error:
-            raise ConfigError((f"plugin {name!r} can't be loaded: {error!r}",)) from error
-        return made
-
-    return factory
+            raise ConfigError((f"plugin {name!r} can't be loaded from {found.value}: {error!r}",)) from error
+        if not callable(factory):
+            raise ConfigError((f"plugin {name!r} can't be loaded: {found.value} is no factory",))
+        self._factories[name] = factory
+        return factory

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from replica.framework.arguments import WithArguments
 from replica.framework.profile import DEFAULT_SCHEDULER, Profile, Use
 from replica.framework.registry import Registry
 from replica.plugins import (
+    arguments,
     default_binder,
     node_name,
     node_resources_fit,
@@ -27,12 +29,40 @@ FACTORIES: Mapping[str, Factory] = {
     supported_features.NAME: supported_features.make,
     node_unschedulable.NAME: node_unschedulable.make,
     node_name.NAME: node_name.make,
-    node_resources_fit.NAME: node_resources_fit.make,
+    node_resources_fit.NAME: WithArguments(arguments.NodeResourcesFitArgs, node_resources_fit.make),
     default_binder.NAME: default_binder.make,
 }
 
-DEFAULTS: tuple[Use, ...] = tuple(Use(name) for name in FACTORIES)
-"""The default multiPoint plugins, in their order."""
+DEFAULT_ORDER: tuple[Use, ...] = (
+    Use("SchedulingGates"),
+    Use("PrioritySort"),
+    Use("NodeUnschedulable"),
+    Use("NodeName"),
+    Use("TaintToleration", 3),
+    Use("NodeAffinity", 2),
+    Use("NodePorts"),
+    Use("NodeResourcesFit", 1),
+    Use("SupportedFeatures"),  # stands for those that follow and are not built
+    Use("VolumeRestrictions"),
+    Use("NodeVolumeLimits"),
+    Use("VolumeBinding"),
+    Use("VolumeZone"),
+    Use("PodTopologySpread", 2),
+    Use("InterPodAffinity", 2),
+    Use("DynamicResources", 2),
+    Use("DefaultPreemption"),
+    Use("NodeResourcesBalancedAllocation", 1),
+    Use("ImageLocality", 1),
+    Use("DefaultBinder"),
+    Use("NodeDeclaredFeatures"),
+)
+"""kube-scheduler's multiPoint defaults, in their order."""
+
+DEFAULTS: tuple[Use, ...] = tuple(use for use in DEFAULT_ORDER if use.name in FACTORIES)
+"""Those of them that are enabled where nothing is said: all that are built."""
+
+NOT_BUILT: frozenset[str] = frozenset(use.name for use in DEFAULT_ORDER) - frozenset(FACTORIES)
+"""Plugins of kube-scheduler that a configuration may disable here, but not enable."""
 
 
 def registry() -> Registry:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from replica.cache.nodes import Amounts, Flags, Nodes
     from replica.framework.cycle_state import CycleState
     from replica.framework.interface import Handle
+    from replica.plugins.arguments import NodeResourcesFitArgs
 
 NAME = "NodeResourcesFit"
 TOO_MANY_PODS = "Too many pods"
@@ -96,15 +97,14 @@ class FitArgs:
             raise ConfigError(problems)
 
     @classmethod
-    def of(cls, args: Mapping[str, Any]) -> FitArgs:
+    def of(cls, args: NodeResourcesFitArgs) -> FitArgs:
         """From `pluginConfig[].args`."""
-        strategy = args.get("scoringStrategy") or {}
-        given = tuple((entry["name"], entry.get("weight") or 1) for entry in strategy.get("resources") or ())
+        strategy = args.scoring_strategy
         return cls(
-            ignored=frozenset(args.get("ignoredResources") or ()),
-            ignored_groups=frozenset(args.get("ignoredResourceGroups") or ()),
-            strategy=strategy.get("type") or LEAST_ALLOCATED,
-            resources=given or (("cpu", 1), ("memory", 1)),
+            ignored=frozenset(args.ignored_resources),
+            ignored_groups=frozenset(args.ignored_resource_groups),
+            strategy=strategy.type,
+            resources=tuple((resource.name, resource.weighs) for resource in strategy.resources),
         )
 
 
@@ -206,7 +206,7 @@ def fits_when_empty(pod: Pod, _old: Node | None, new: Node | None) -> Hint:
     return Hint.QUEUE if all(amount <= has.get(name, 0) for name, amount in pod.spec.requests) else Hint.SKIP
 
 
-def make(args: Mapping[str, Any], _handle: Handle) -> NodeResourcesFit:
+def make(args: NodeResourcesFitArgs, _handle: Handle) -> NodeResourcesFit:
     return NodeResourcesFit(FitArgs.of(args))
 
 

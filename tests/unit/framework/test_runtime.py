@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import sys
+from importlib.metadata import EntryPoint
+from types import SimpleNamespace
+
 import pytest
 
 from lockd.errors import ConfigError
+from replica.framework.arguments import Arguments, WithArguments
 from replica.framework.cycle_state import CycleState
 from replica.framework.interface import Handle
 from replica.framework.profile import PluginSet, Point, Profile, Use
@@ -181,7 +186,7 @@ def test_a_plugin_that_cannot_tell_pods_apart_lets_none_share():
         ),
         (
             Profile(defaults=in_tree.DEFAULTS, args={"NodeResourcesFit": {"scoringStrategy": {"type": "x"}}}),
-            "scoringStrategy.type 'x' is not known",
+            'scoringStrategy.type: "x" must be one of',
         ),
         (Profile(defaults=in_tree.DEFAULTS, args={"Nope": {}}), "pluginConfig names 'Nope'"),
     ],
@@ -225,27 +230,53 @@ def test_a_factory_gets_its_arguments_and_the_handle():
     assert isinstance(got["handle"], Handle)
 
 
-class FakeEntryPoint:
-    def __init__(self, name, load):
-        self.name, self.load = name, load
+def offer(monkeypatch, value, **module):
+    """A package far away offers the plugin `Far`."""
+    monkeypatch.setitem(sys.modules, "far", SimpleNamespace(**module))
+    point = EntryPoint("Far", value, "lockd.replica.plugins")
+    monkeypatch.setattr(
+        "replica.framework.registry.entry_points", lambda group: [point] if group == "lockd.replica.plugins" else []
+    )
 
 
 def test_plugins_of_other_packages_come_by_entry_point(monkeypatch):
-    def load():
-        return lambda _args, _handle: Spy("Far", [])
-
-    monkeypatch.setattr(
-        "replica.framework.registry.entry_points",
-        lambda group: [FakeEntryPoint("Far", load)] if group == "lockd.replica.plugins" else [],
-    )
+    offer(monkeypatch, "far:make", make=lambda _args, _handle: Spy("Far", []))
     assert in_tree.registry().discover().make("Far", {}, handle()).name == "Far"
 
 
-def test_an_entry_point_that_cannot_be_loaded_is_named(monkeypatch):
-    def load():
-        raise ImportError("no module named far")
+class FarArgs(Arguments, frozen=True, kw_only=True):
+    reach: int = 3
 
-    monkeypatch.setattr("replica.framework.registry.entry_points", lambda group: [FakeEntryPoint("Far", load)])
+
+def test_they_may_have_arguments_of_a_class_of_their_own(monkeypatch):
+    got = []
+
+    def make(args, _handle):
+        got.append(args)
+        return Spy("Far", [])
+
+    offer(monkeypatch, "far:make", make=WithArguments(FarArgs, make))
     registry = in_tree.registry().discover()
-    with pytest.raises(ConfigError, match="plugin 'Far' can't be loaded"):
+    assert registry.arguments("Far").arguments is FarArgs
+    assert registry.arguments("NodeName") is None
+    registry.make("Far", {"reach": 5}, handle())
+    assert got == [FarArgs(reach=5)]
+    with pytest.raises(ConfigError) as caught:
+        registry.make("Far", {"reach": "5"}, handle())
+    assert caught.value.problems == ("plugin 'Far': reach: \"5\" must be a whole number",)
+
+
+@pytest.mark.parametrize(
+    ("value", "module", "words"),
+    [
+        ("far:nothing", {}, "plugin 'Far' can't be loaded from far:nothing"),
+        ("farther:make", {}, "plugin 'Far' can't be loaded from farther:make"),
+        ("far:make", {"make": 5}, "plugin 'Far' can't be loaded: far:make is no factory"),
+        ("far:make", {"make": lambda: None}, "plugin 'Far' can't be made: TypeError"),
+    ],
+)
+def test_an_entry_point_that_cannot_be_used_is_named(monkeypatch, value, module, words):
+    offer(monkeypatch, value, **module)
+    registry = in_tree.registry().discover()
+    with pytest.raises(ConfigError, match=words):
         registry.make("Far", {}, handle())
