@@ -10,6 +10,7 @@ from chaos.checks import ALWAYS, SETTLED, judge
 from chaos.ledger import Ledger
 from chaos.pods import lives
 from chaos.report import Report
+from chaos.unplaced import unplaced
 
 if TYPE_CHECKING:
     from component.clock import Clock
@@ -26,7 +27,8 @@ def audited(gateway: Gateway, prefix: str, *, wait: float | None, clock: Clock) 
     """Read and judge the history under `prefix`.
 
     Args:
-        wait: Seconds in which no pod may be lost any more; None: don't wait, and let lost pods be no violation.
+        wait: Seconds in which no pod may be lost, or pending though it fits, any more; None: don't wait, and let such
+            pods be no violation.
 
     Raises:
         StoreError: etcd can't be read.
@@ -35,7 +37,12 @@ def audited(gateway: Gateway, prefix: str, *, wait: float | None, clock: Clock) 
         end = clock.now() + (wait or 0.0)
         while True:
             ledger = Ledger.of(auditor.history(within=READ))
-            settled = wait is None or not any(pod.lost for pod in lives(ledger))
+            settled = wait is None or _settled(ledger)
             if settled or clock.now() >= end:
                 return Report.of(ledger, judge(ledger, ALWAYS if wait is None else SETTLED))
             clock.wait(threading.Event(), POLL)
+
+
+def _settled(ledger: Ledger) -> bool:
+    lost = any(pod.lost for pod in lives(ledger))
+    return not lost and not any(each.verdict.fits for each in unplaced(ledger))

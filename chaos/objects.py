@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from chaos.history import Change
     from replica.api.objects import Object
+    from replica.api.podspec import PodSpec
+    from replica.api.taints import Taint
 
 OBJECT_KINDS: Final = frozenset(kind.plural for kind in KINDS)
 """First parts of the keys whose values name their author."""
@@ -35,11 +37,17 @@ class Stored:
         token: The fencing token of whoever wrote this revision; 0: a user's tool.
         node: A pod's, or "".
         requests: What a pod takes of its node, by resource.
+        spec: What else a pod asks for.
+        group: The name of a pod's group, or "".
+        message: Why a pod has no node, as a scheduler said.
         waiting: A pod with a scheduling gate, or with a condition PodScheduled=False.
         finished: A pod that has ended by itself.
         deleting: A pod that is marked for deletion.
         scheduler: The name of the scheduler that a pod asks for, or that reports an event.
         allocatable: What a node has, by resource.
+        labels: A node's.
+        taints: A node's, without the one that cordoning stands for.
+        unschedulable: A node that is cordoned.
         concerns: The uids that an event names.
     """
 
@@ -47,11 +55,17 @@ class Stored:
     uid: str = ""
     node: str = ""
     requests: Mapping[str, int] = field(default_factory=dict)
+    spec: PodSpec | None = None
+    group: str = ""
+    message: str = ""
     waiting: bool = False
     finished: bool = False
     deleting: bool = False
     scheduler: str = ""
     allocatable: Mapping[str, int] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
     concerns: frozenset[str] = frozenset()
 
 
@@ -75,18 +89,29 @@ def _digest(stored: Object, value: bytes) -> Stored:
     match stored:
         case Pod():
             scheduled = status_of(value).scheduled
+            refused = scheduled is not None and scheduled.status == "False"
             return Stored(
                 token=stored.token,
                 uid=stored.uid,
                 node=stored.node,
                 requests=dict(stored.spec.requests),
-                waiting=bool(stored.spec.gates) or (scheduled is not None and scheduled.status == "False"),
+                spec=stored.spec,
+                group=stored.group,
+                message=scheduled.message if scheduled is not None and refused else "",
+                waiting=bool(stored.spec.gates) or refused,
                 finished=stored.terminal,
                 deleting=stored.deleting,
                 scheduler=stored.spec.scheduler,
             )
         case Node():
-            return Stored(token=stored.token, uid=stored.uid, allocatable=dict(stored.allocatable))
+            return Stored(
+                token=stored.token,
+                uid=stored.uid,
+                allocatable=dict(stored.allocatable),
+                labels=stored.labels,
+                taints=stored.taints,
+                unschedulable=stored.unschedulable,
+            )
         case Event():
             named = (stored.regarding, stored.related)
             uids = frozenset(reference.uid for reference in named if reference is not None and reference.uid)

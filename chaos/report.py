@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chaos.checks.capacity import overcommitted
 from chaos.pods import PodLife, lives
+from chaos.unplaced import Unplaced, unplaced
 from component.tables import table
 
 if TYPE_CHECKING:
@@ -23,18 +24,20 @@ class Report:
     Attributes:
         violations: In the order of the revisions.
         pods: Every pod that the history shows.
+        unplaced: Those that are pending at its end, each held against every node once more.
         overcommitted: Names of nodes that some bind, anybody's, left with too little.
     """
 
     ledger: Ledger
     violations: tuple[Violation, ...]
     pods: tuple[PodLife, ...]
+    unplaced: tuple[Unplaced, ...]
     overcommitted: frozenset[str]
 
     @classmethod
     def of(cls, ledger: Ledger, violations: tuple[Violation, ...]) -> Report:
         nodes = frozenset(found.node for found in overcommitted(ledger))
-        return cls(ledger, violations, lives(ledger), nodes)
+        return cls(ledger, violations, lives(ledger), unplaced(ledger), nodes)
 
     @property
     def passed(self) -> bool:
@@ -89,6 +92,7 @@ class Report:
                     "by_leader": _count((pod.deleted_by or 0) > 0 for pod in self.pods),
                 },
             },
+            "unplaced": [each.document(prefix) for each in self.unplaced],
             "nodes": {
                 "count": _count(key.startswith("nodes/") for key in self.ledger.final),
                 "overcommitted": len(self.overcommitted),
@@ -109,6 +113,7 @@ class Report:
             f"pods       {pods['bound']} bound ({pods['bound_by_user']} by users), {pods['pending']} pending",
             f"           {pods['lost']} lost, {pods['double_bound']} bound twice",
             f"           {deleted['by_user']} deleted by users, {deleted['by_leader']} by leaders",
+            *self._pending(),
             f"nodes      {document['nodes']['count']}, {document['nodes']['overcommitted']} overcommitted",
             "",
         ]
@@ -120,6 +125,15 @@ class Report:
             lines.append(f"... and {len(self.violations) - most} more: -o json lists all")
         lines.append(self.verdict())
         return lines
+
+    def _pending(self) -> list[str]:
+        """How many of the pending pods no node takes."""
+        if not self.unplaced:
+            return []
+        fit = _count(bool(each.verdict.fits) for each in self.unplaced)
+        unjudged = _count(bool(each.verdict.unjudged) for each in self.unplaced)
+        nowhere = len(self.unplaced) - fit - unjudged
+        return [f"           of the pending no node takes {nowhere}, some node {fit}; {unjudged} not judged"]
 
     def _terms(self) -> list[str]:
         """The table of terms; it names the locks if there are several."""

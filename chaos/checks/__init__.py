@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from chaos.checks import binds, capacity, events, terms, writes
+from chaos.checks import binds, capacity, events, placement, terms, writes
 
 if TYPE_CHECKING:
     from chaos.checks.violation import Check, Violation
@@ -23,7 +23,7 @@ ALWAYS: tuple[Check, ...] = (
 )
 """The checks that any moment of a history must pass."""
 
-SETTLED: tuple[Check, ...] = (*ALWAYS, binds.lost_pods)
+SETTLED: tuple[Check, ...] = (*ALWAYS, binds.lost_pods, placement.needless_waits)
 """Those, and what must hold once the cluster had its time."""
 
 

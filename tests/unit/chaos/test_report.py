@@ -44,6 +44,15 @@ def test_the_document_has_the_agreed_shape(made):
             "double_bound": 0,
             "deleted": {"by_user": 1, "by_leader": 1},
         },
+        "unplaced": [
+            {
+                "key": "/lockd/pods/default/gated",
+                "message": "",
+                "reasons": {},
+                "fits": None,
+                "unjudged": "scheduling gates",
+            }
+        ],
         "nodes": {"count": 1, "overcommitted": 0},
     }
 

@@ -1,0 +1,129 @@
+"""Whether a pod fits a node, read plainly: one pod, one node, one rule after the other.
+
+It shares nothing with the scheduler but the decoded objects, so that what it says of the scheduler is worth something.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from chaos.objects import Stored
+    from replica.api.podspec import HostPort, PodSpec
+    from replica.api.selectors import NodeSelectorTerm, Requirement
+    from replica.api.taints import Taint, Toleration
+
+CORDON: Final = "node.kubernetes.io/unschedulable"
+ANY_ADDRESS: Final = "0.0.0.0"
+
+
+class Room:
+    """What the pods that stand on nodes take of them.
+
+    Args:
+        pods: The pods as they stand.
+    """
+
+    def __init__(self, pods: Iterable[Stored]) -> None:
+        self.used: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.ports: defaultdict[str, list[HostPort]] = defaultdict(list)
+        for pod in pods:
+            if pod.node and not pod.finished:
+                self.used[pod.node].update(pod.requests)
+                self.ports[pod.node].extend(pod.spec.host_ports if pod.spec is not None else ())
+
+
+def refusals(spec: PodSpec, name: str, node: Stored, room: Room) -> tuple[str, ...]:
+    """Why a pod can't go to a node, by the first rule that refuses it; nothing if it can.
+
+    Args:
+        name: The node's.
+    """
+    if spec.unsupported:
+        return spec.unsupported
+    if node.unschedulable and not _tolerated(spec.tolerations, CORDON, "", "NoSchedule"):
+        return ("unschedulable",)
+    for taint in node.taints:
+        if taint.effect in {"NoSchedule", "NoExecute"} and not _tolerates(spec.tolerations, taint):
+            return (f"untolerated taint {taint}",)
+    if any(node.labels.get(key) != value for key, value in spec.node_selector) or not _attracted(spec, name, node):
+        return ("node affinity/selector",)
+    if any(_clash(port, taken) for port in spec.host_ports for taken in room.ports[name]):
+        return ("host ports",)
+    used = room.used[name]
+    return tuple(
+        f"Insufficient {resource}"
+        for resource, asked in spec.requests
+        if asked and used[resource] + asked > node.allocatable.get(resource, 0)
+    )
+
+
+def unjudged(spec: PodSpec) -> str:
+    """What a pod asks for that depends on more than a node by itself; "" if nothing does."""
+    if any(each.when_unsatisfiable == "DoNotSchedule" for each in spec.spread):
+        return "topology spread"
+    affinity = spec.affinity
+    if affinity is not None and affinity.pod_affinity is not None and affinity.pod_affinity.required:
+        return "pod affinity"
+    return "pod anti-affinity" if keeps_others_off(spec) else ""
+
+
+def keeps_others_off(spec: PodSpec | None) -> bool:
+    """Does a pod have required anti-affinity, which may refuse other pods as well?"""
+    affinity = spec.affinity if spec is not None else None
+    return affinity is not None and affinity.pod_anti_affinity is not None and bool(affinity.pod_anti_affinity.required)
+
+
+def _tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
+    return _tolerated(tolerations, taint.key, taint.value, taint.effect)
+
+
+def _tolerated(tolerations: Iterable[Toleration], key: str, value: str, effect: str) -> bool:
+    for each in tolerations:
+        exists = each.operator == "Exists"
+        same_key = each.key == key or (exists and not each.key)
+        if same_key and each.effect in {"", effect} and (exists or each.value == value):
+            return True
+    return False
+
+
+def _attracted(spec: PodSpec, name: str, node: Stored) -> bool:
+    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
+    if affinity is None or affinity.required is None:
+        return True
+    return any(_term_holds(term, name, node.labels) for term in affinity.required.node_selector_terms)
+
+
+def _term_holds(term: NodeSelectorTerm, name: str, labels: Mapping[str, str]) -> bool:
+    if not term.match_expressions and not term.match_fields:
+        return False
+    fields = {"metadata.name": name}
+    return all(_holds(each, labels) for each in term.match_expressions) and all(
+        _holds(each, fields) for each in term.match_fields
+    )
+
+
+def _holds(requirement: Requirement, labels: Mapping[str, str]) -> bool:
+    value = labels.get(requirement.key)
+    match requirement.operator:
+        case "In":
+            return value in requirement.values
+        case "NotIn":
+            return value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+    try:
+        number, bound = int(value or ""), int(requirement.values[0])
+    except ValueError:
+        return False
+    return number > bound if requirement.operator == "Gt" else number < bound
+
+
+def _clash(wanted: HostPort, taken: HostPort) -> bool:
+    same = (wanted.protocol, wanted.port) == (taken.protocol, taken.port)
+    return same and (wanted.ip == taken.ip or ANY_ADDRESS in {wanted.ip, taken.ip})

@@ -1,0 +1,75 @@
+"""Pods left pending, held against every node once more."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaos.checks import SETTLED, judge
+from chaos.ledger import Ledger
+from chaos.report import Report
+from chaos.unplaced import unplaced
+from tests.harness.history import HistoryMaker
+
+REFUSED = "0/2 nodes are available: 2 Insufficient cpu."
+
+
+@pytest.fixture
+def made():
+    """Two nodes of two cores, one of them full; A leads."""
+    made = HistoryMaker()
+    made.node("n1", cpu="2")
+    made.node("n2", cpu="2")
+    made.token = made.acquire("A")
+    made.bind("p1", "n1", cpu="2")
+    made.bind("p2", "n2", cpu="1")
+    return made
+
+
+def of(made):
+    return unplaced(Ledger.of(made.history()))
+
+
+def test_a_pod_that_no_node_takes(made):
+    made.pod("big", cpu="2", token=made.token, refused=REFUSED)
+    (found,) = of(made)
+    assert (found.pod.key, found.message, found.verdict.fits) == ("pods/default/big", REFUSED, "")
+    assert found.verdict.reasons == {"Insufficient cpu": 2}
+    assert judge(Ledger.of(made.history()), SETTLED) == ()
+
+
+def test_a_pod_that_a_node_takes_waits_needlessly(made):
+    made.pod("small", cpu="1", token=made.token, refused=REFUSED)
+    (violation,) = judge(Ledger.of(made.history()), SETTLED)
+    assert (violation.check, violation.key) == ("needless-wait", "pods/default/small")
+    assert (violation.token, violation.term_token) == (made.token, made.token)
+    assert violation.message == f'is pending ("{REFUSED}"), and n2 would take it'
+
+
+def test_the_nodes_are_taken_as_they_stand_at_the_end(made):
+    made.pod("big", cpu="2", token=made.token, refused=REFUSED)
+    made.delete("pods/default/p1")
+    assert [each.verdict.fits for each in of(made)] == ["n1"]
+    made.delete("nodes/n1")
+    assert [each.verdict.fits for each in of(made)] == [""]
+
+
+def test_pods_that_want_nothing_of_us_are_not_judged(made):
+    made.pod("gated", gate="wait")
+    made.pod("foreign", scheduler="another")
+    assert [each.verdict.unjudged for each in of(made)] == ["scheduling gates", "another scheduler's"]
+    assert judge(Ledger.of(made.history()), SETTLED) == ()
+
+
+def test_the_report_tells_each(made):
+    made.pod("big", cpu="2", token=made.token, refused=REFUSED)
+    made.pod("gated", gate="wait")
+    ledger = Ledger.of(made.history())
+    report = Report.of(ledger, judge(ledger, SETTLED))
+    assert report.document()["unplaced"][0] == {
+        "key": "/lockd/pods/default/big",
+        "message": REFUSED,
+        "reasons": {"Insufficient cpu": 2},
+        "fits": None,
+        "unjudged": None,
+    }
+    assert "of the pending no node takes 1, some node 0; 1 not judged" in "\n".join(report.lines())
