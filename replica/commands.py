@@ -20,7 +20,7 @@ from component.listening import CannotListen
 from lockd.errors import ConfigError, LockdError
 from lockd.flags import Usage, connection_options
 from replica.app.config import complete
-from replica.app.options import Options, run_options
+from replica.app.options import Options, given_flags, run_options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +49,7 @@ def run(connection: Connection, prefix: str, trace_file: Path | None, **flags: A
     clock = SystemClock()
     sys.setswitchinterval(SWITCH_INTERVAL)
     try:
-        config = complete(Options(**flags), connection, prefix, trace_file)
+        config = complete(Options(**flags), connection, prefix, trace_file, flags=given_flags())
     except ConfigError as error:
         leave(error.problems, USAGE)
     logs.setup(format=config.logging_format, verbosity=config.verbosity)

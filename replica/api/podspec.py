@@ -52,6 +52,7 @@ class PodSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, cache_hash=Tr
 
     Attributes:
         requests: What it needs (overhead, init containers and defaults from limits counted in) and `pods`: 1.
+        limits: What it may take at most, summed like `requests`; overhead is added to what has a limit.
         scoring_cpu: Millicores that scoring counts: containers without a request count 100m.
         scoring_memory: Bytes that scoring counts: containers without a request count 200Mi.
         node_selector: (label, value) pairs, sorted.
@@ -62,6 +63,7 @@ class PodSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, cache_hash=Tr
     """
 
     requests: Amounts = ()
+    limits: Amounts = ()
     scoring_cpu: int = 0
     scoring_memory: int = 0
     node_selector: tuple[tuple[str, str], ...] = ()
@@ -165,6 +167,7 @@ def _build(raw: bytes) -> PodSpec:
     return _canonical(
         PodSpec(
             requests=frozen({**total, PODS: 1}),
+            limits=_limits(wire, overhead),
             scoring_cpu=scoring.get(CPU, 0),
             scoring_memory=scoring.get(MEMORY, 0),
             node_selector=tuple(sorted(wire.node_selector.items())),
@@ -199,6 +202,16 @@ def _total(
     for resource, count in overhead.items():
         total[resource] = total.get(resource, 0) + count
     return total
+
+
+def _limits(wire: _Spec, overhead: Mapping[str, int]) -> Amounts:
+    total = _total(
+        [parse_amounts(each.resources.limits) for each in wire.containers],
+        [(parse_amounts(each.resources.limits), each.restartable) for each in wire.init_containers],
+        {},
+        parse_amounts(wire.resources.limits),
+    )
+    return frozen({resource: count + overhead.get(resource, 0) for resource, count in total.items() if count})
 
 
 def _scored(requests: dict[str, int]) -> dict[str, int]:

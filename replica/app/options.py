@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from component.durations import DURATION
+from component.durations import DURATION, format_duration
+from replica.app.serving import SERVING_FLAGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 REMOVED_LOCKS = ("endpoints", "configmaps", "endpointsleases", "configmapsleases")
+
+SECRETS = ("user", "password")
+"""Flags whose value, or a part of it, is for nobody's eyes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +39,10 @@ class Options:
     secure_port: int
     tls_cert_file: Path | None
     tls_private_key_file: Path | None
+    tls_min_version: str
+    client_ca_file: Path | None
+    token_auth_file: Path | None
+    authorization_always_allow_paths: str
     logging_format: Literal["text", "json"]
     verbosity: int
 
@@ -92,20 +100,7 @@ _FLAGS: tuple[Callable[..., Any], ...] = (
         "--scheduler-name", default="default-scheduler", show_default=True,
         help="Pods that name this scheduler are ours.",
     ),
-    click.option(
-        "--bind-address", default="127.0.0.1", show_default=True, help="Where health and metrics are served."
-    ),
-    click.option(
-        "--secure-port", type=click.IntRange(0, 65535), default=10259, show_default=True, help="0: any free port."
-    ),
-    click.option(
-        "--tls-cert-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), default=None,
-        help="Serve TLS with this certificate.",
-    ),
-    click.option(
-        "--tls-private-key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), default=None,
-        help="Its key.",
-    ),
+    *SERVING_FLAGS,
     click.option(
         "--logging-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
         help="Form of the log on stderr.",
@@ -119,3 +114,18 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for flag in reversed(_FLAGS):
         command = flag(command)
     return command
+
+
+def given_flags() -> dict[str, str]:
+    """Every flag of the command that runs, and its value as text; secrets are left out."""
+    context = click.get_current_context()
+    found = {}
+    for flag in context.command.params:
+        name = max(flag.opts, key=len).lstrip("-")
+        value = context.params.get(flag.name or "")
+        if name in SECRETS and value:
+            value = "<redacted>"
+        elif flag.type is DURATION and value is not None:
+            value = format_duration(value)
+        found[name] = "" if value is None else str(value)
+    return found

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import platform
 from dataclasses import asdict
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from component.durations import format_duration
-from component.handlers import Response
+from component.handlers import Response, text
+from lockd.record import display_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,18 +68,24 @@ def configz_page(config: ReplicaConfig) -> Handler:
             "schedulerName": config.scheduler_name,
             "prefix": config.prefix,
             "etcd": connection,
-            "bindAddress": config.bind_address,
-            "securePort": config.secure_port,
+            "serving": asdict(config.serving),
         }
     }
     return lambda _: as_json(document)
+
+
+def flagz_page(config: ReplicaConfig) -> Handler:
+    """The flags in force, a line each, for people: secrets are left out."""
+    lines = [f"--{name}={value}\n" for name, value in sorted(config.flags.items())]
+    body = "".join(["replica: the flags in force\n\n", *lines])
+    return lambda _: text(body)
 
 
 def statusz_page(
     config: ReplicaConfig, elector: Elector, informers: Informers, pending: Callable[[], dict[str, int]], clock: Clock
 ) -> Handler:
     """How it is, for people and scripts."""
-    started = clock.now()
+    started, since = clock.now(), display_time(clock.wall())
 
     def page(_: Request) -> Response:
         election = elector.election
@@ -86,6 +95,9 @@ def statusz_page(
                 "lock": f"{config.election.namespace}/{config.election.name}",
                 "leader": elector.leader,
                 "role": "leader" if election.gate > clock.now() else "standby",
+                "version": version("lockd"),
+                "pythonVersion": platform.python_version(),
+                "startTime": since,
                 "uptimeSeconds": round(clock.now() - started, 3),
                 "caches": {"appliedRevision": informers.barrier.applied, "problem": informers.problem()},
                 "pendingPods": pending(),

@@ -16,7 +16,6 @@ from component.clock import SystemClock
 from component.endpoints import Endpoints
 from component.health import Check
 from component.lifecycle import Group
-from component.listening import Tls
 from lockd.candidate import Candidate, Registration
 from lockd.elector import Callbacks, Elector
 from lockd.errors import HistoryLost, PermissionDenied, StoreError
@@ -27,7 +26,8 @@ from lockd.record import display_time
 from lockd.store import EtcdRecordStore
 from lockd.telemetry import ElectionTelemetry
 from replica.app.assembly import assemble
-from replica.app.pages import configz_page, leader_page, statusz_page
+from replica.app.pages import configz_page, flagz_page, leader_page, statusz_page
+from replica.app.resources import resources_page
 from replica.cache.informers import Informers
 
 if TYPE_CHECKING:
@@ -105,9 +105,11 @@ class Replica:
                 riders=self._assembly.scheduler.farewell,
             ),
         )
+        serving = config.serving
+        authenticate, authorize = serving.who(clock)
         self._endpoints = Endpoints(
-            config.bind_address,
-            config.secure_port,
+            serving.address,
+            serving.port,
             group=self._group,
             checks=(
                 Check("leaderElection", self.elector.check, ("healthz", "readyz")),
@@ -119,9 +121,13 @@ class Replica:
             routes={
                 "/leader": leader_page(self.elector, clock),
                 "/configz": configz_page(config),
+                "/metrics/resources": resources_page(self._leads, self._informers.pods.lister),
+                "/flagz": flagz_page(config),
                 "/statusz": statusz_page(config, self.elector, self._informers, self._assembly.queue.pending, clock),
             },
-            tls=Tls(*config.certificate) if config.certificate else None,
+            tls=serving.tls(),
+            authenticate=authenticate,
+            authorize=authorize,
             clock=clock,
         )
         self._registration: Registration | None = None
@@ -142,6 +148,8 @@ class Replica:
             ValueError: The certificate or key can't be used.
         """
         self.port = self._endpoints.start()
+        if self.config.serving.exposed:
+            _log.warning("http is served in the clear beyond this host", address=self.config.serving.address)
         return self.port
 
     def run(self) -> Outcome:
@@ -161,7 +169,7 @@ class Replica:
             hostname=socket.gethostname(),
             pid=os.getpid(),
             since=display_time(self.clock.wall()),
-            http=f"{self.config.bind_address}:{self.port}" if self.port else "",
+            http=f"{self.config.serving.address}:{self.port}" if self.port else "",
             version=version("lockd"),
         )
         self._registration = Registration(
@@ -237,6 +245,10 @@ class Replica:
         self._informers.audit.request()
         self._assembly.scheduler.run(leadership)
 
+    def _leads(self) -> bool:
+        leadership = self.elector.leadership
+        return leadership is not None and leadership.holds(self.clock.now())
+
     def _gate_moved(self, gate: float) -> None:
         """Whatever hangs, this process ends by the gate and the exit bound: counted from the anchor, not from now."""
         if self._watchdog is not None:
@@ -309,5 +321,6 @@ def setup(
 
     Raises:
         ConfigError: A file of the connection can't be used, or a plugin can't be had.
+        ValueError: The token file can't be used.
     """
     return Replica(config, metrics, watchdog=watchdog, clock=clock or SystemClock())

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from chaos.history import Change
     from lockd.etcd.connection import Connection
     from replica.api.drafts import Draft
+    from replica.app.serving import Serving
     from tests.harness.replicas import Timing
 
 NEVER = threading.Event()
@@ -75,9 +76,10 @@ class Crew:
         self.replicas.append(started)
         return started
 
-    def join(self, identity: str, *, connection: Connection | None = None) -> Inside:
+    def join(self, identity: str, *, connection: Connection | None = None, serving: Serving | None = None) -> Inside:
         """Run a replica in this process."""
-        started = Inside(identity, connection or self.connection, self.lock, self.timing)
+        more = (serving,) if serving is not None else ()
+        started = Inside(identity, connection or self.connection, self.lock, self.timing, *more)
         self.replicas.append(started)
         return started
 

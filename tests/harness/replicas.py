@@ -23,6 +23,7 @@ from lockd.config import ElectionConfig
 from lockd.etcd.loopback import free_ports
 from replica.app.config import ReplicaConfig
 from replica.app.server import setup
+from replica.app.serving import Serving
 from tests.harness.wait import eventually
 
 if TYPE_CHECKING:
@@ -192,7 +193,14 @@ def _line(text: str) -> dict[str, Any]:
 class Inside:
     """A replica in the test's own process: it has no watchdog, and what would be its exit code is in `outcome`."""
 
-    def __init__(self, identity: str, connection: Connection, lock: LockName, timing: Timing) -> None:
+    def __init__(
+        self,
+        identity: str,
+        connection: Connection,
+        lock: LockName,
+        timing: Timing,
+        serving: Serving = Serving(address=HOST, port=0),  # noqa: B008 - it is frozen
+    ) -> None:
         self.identity = identity
         self.outcome: Outcome | None = None
         self.failure: BaseException | None = None
@@ -209,9 +217,7 @@ class Inside:
             lock=lock,
             connection=connection,
             scheduler_name="default-scheduler",
-            bind_address=HOST,
-            secure_port=0,
-            certificate=None,
+            serving=serving,
             trace_file=None,
             logging_format="text",
             verbosity=0,
