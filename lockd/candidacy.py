@@ -6,14 +6,16 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
+from lockd import drafts
 from lockd.drafts import Hold
 from lockd.fencing import Token
 from lockd.observed import Observed
 from lockd.ports import Acquire, Seen, Which
-from lockd.signals import FAILED_WORK, FOR_STANDBYS, ORDERLY, STILL_MINE, Stop, StopReason
+from lockd.signals import CLIENT_GONE, FAILED_WORK, FOR_STANDBYS, ORDERLY, STILL_MINE, Stop, StopReason
 
 if TYPE_CHECKING:
     from lockd.config import ElectionConfig
+    from lockd.lifeline import Claim, Lifeline
     from lockd.ports import Transaction
     from lockd.record import LeaderRecord
 
@@ -59,6 +61,8 @@ class Candidacy:
         read_sent: When the last read was sent, while no read has been answered since.
         poll_at: When the next fallback read is due, in case the watch is silent.
         read_after: Before when a read that just failed is not tried again.
+        lifeline: The keep-alives of the client that this candidacy is for; None: this process is the candidate itself.
+        claim: The term to take up again. No other is begun instead.
     """
 
     config: ElectionConfig
@@ -80,6 +84,8 @@ class Candidacy:
     read_after: float = -math.inf
     ending: Ending | None = None
     stopped: Stop | None = None
+    lifeline: Lifeline | None = None
+    claim: Claim | None = None
 
     @property
     def gate(self) -> float:
@@ -87,6 +93,23 @@ class Candidacy:
         if self.hold is None or not self.hold.led or self.ending is not None:
             return -math.inf
         return self.hold.sent + self.config.renew_deadline
+
+    @property
+    def led(self) -> bool:
+        return self.hold is not None and self.hold.led
+
+    @property
+    def silent_at(self) -> float:
+        """When a client that doesn't lead is given up; one that leads is by its gate."""
+        if self.lifeline is None or self.led or self.ending is not None:
+            return math.inf
+        return self.lifeline.heard_at + self.config.renew_deadline
+
+    @property
+    def gate_reason(self) -> StopReason:
+        """Why the gate closed: for want of keep-alives, or of commits."""
+        waits = self.lifeline is not None and not self.lifeline.due and self.unsettled is None
+        return StopReason.SILENT if waits else StopReason.DEADLINE
 
     @property
     def copy(self) -> int:
@@ -164,7 +187,7 @@ class Candidacy:
             hold = replace(self.hold, record=transaction.record, sent=sent, lease_revision=newest)
         else:
             return replace(self, unsettled=None)
-        settled = replace(self, unsettled=None, hold=hold)
+        settled = replace(self, unsettled=None, hold=hold, lifeline=self.lifeline and self.lifeline.commit())
         if hold.led or self.ending is not None or now >= sent + self.config.renew_deadline:
             return settled
         return replace(settled, hold=replace(hold, led=True), work_until=now + self.config.work_timeout)
@@ -174,6 +197,31 @@ class Candidacy:
             return self
         fresh = replace(self, successor=successor)
         return replace(fresh, draining=now) if self.gate > now else fresh.end(reason, now)
+
+    def hear(self, number: int, now: float) -> Self:
+        """The client lives."""
+        return replace(self, lifeline=self.lifeline.hear(number, now)) if self.lifeline is not None else self
+
+    def abandon(self, now: float) -> Self:
+        """The client's stream broke. A release that is already on its way goes on."""
+        return self if self.ending is not None else self.end(StopReason.ABANDONED, now)
+
+    def take_up(self, claim: Claim, now: float) -> Self:
+        """Hold the term that is claimed; it is led once a renewal is committed. End if it is over."""
+        hold = drafts.take_up(claim, self.observed, now)
+        return self.end(StopReason.TERM_ENDED, now) if hold is None else replace(self, hold=hold)
+
+    def follow(self, seen: Seen) -> Self | None:
+        """The lease as another process renewed it before the term was taken up here; None: that is not what it is.
+
+        A renewal on its way does not stand then, and never will: it is made anew on this one.
+        """
+        record, hold = self.observed.record, self.hold
+        if self.claim is None or hold is None or hold.led or record is None:
+            return None
+        if record.holder_identity != hold.term.holder_identity:
+            return None
+        return replace(self, hold=replace(hold, lease_revision=seen.revision, record=record), unsettled=None)
 
     def end_work(self, now: float, *, raised: bool) -> Self:
         if self.draining is not None:
@@ -185,20 +233,20 @@ class Candidacy:
         if self.ending is not None:
             keep = self.ending.release and reason in STILL_MINE
             return replace(self, ending=replace(self.ending, release=keep))
-        led = self.hold is not None and self.hold.led
-        if not led and reason not in FOR_STANDBYS:
+        if not self.led and self.claim is None and reason not in FOR_STANDBYS:
             return replace(self, hold=None, unsettled=None) if self.hold is not None else self
         return replace(self, ending=Ending(reason, now, self._may_release(reason, now)))
 
     def _may_release(self, reason: StopReason, now: float) -> bool:
         """Work that fails at once would fail at the next holder too: such a term runs out, or it spins through all."""
+        if reason in CLIENT_GONE:  # what it was never told of, it doesn't act on
+            return not self.led and self.claim is None
         young = self.hold is not None and now - self.hold.since < self.config.lease_duration
         return reason in STILL_MINE and not (reason in FAILED_WORK and young)
 
     def gone(self, *, released: bool) -> Self:
         if self.ending is None:
             return self
-        led = self.hold is not None and self.hold.led
         asked = self.ending.reason in ORDERLY or self.draining is not None
-        stopped = Stop(self.ending.reason, led, released, asked)
+        stopped = Stop(self.ending.reason, self.led, released, asked)
         return replace(self, stopped=stopped, hold=None, unsettled=None, releasing=None)

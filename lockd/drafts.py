@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from lockd.record import HistoryEntry, LeaderRecord, TermValue, display_time
 if TYPE_CHECKING:
     from lockd.config import ElectionConfig
     from lockd.fencing import Token
+    from lockd.lifeline import Claim
     from lockd.observed import Observed
 
 
@@ -76,6 +78,27 @@ def acquire(
     begun = HistoryEntry(identity=config.identity, since=time, takeover=takeover)
     value = TermValue(config.identity, stamp.secret)
     return Acquire(record, value, (*ended, begun), lease.mod_revision, term.mod_revision)
+
+
+def take_up(claim: Claim, observed: Observed, now: float) -> Hold | None:
+    """The term that was begun elsewhere, as far as etcd has it: it is led once a renewal of one's own is committed.
+
+    Returns:
+        None when it is over.
+    """
+    record, term = observed.record, observed.term
+    stands = term is not None and term.revision == claim.token and term.value == claim.term.encode()
+    if not stands or observed.lease is None or record is None or record.holder_identity != claim.term.holder_identity:
+        return None
+    return Hold(
+        token=claim.token,
+        term=claim.term,
+        lease_revision=observed.lease.revision,
+        record=record,
+        history=observed.history or (HistoryEntry(identity=record.holder_identity),),
+        since=now,
+        sent=-math.inf,
+    )
 
 
 def renew(hold: Hold, stamp: Stamp) -> Renew:

@@ -27,7 +27,19 @@ from lockd.drafts import Stamp
 from lockd.observed import Switchover
 from lockd.ports import Acquire, Applied, Failed, KeyEvent, Release, Seen, View, Which
 from lockd.record import LeaderRecord
-from lockd.signals import PartFailed, Read, ReadFailed, Refused, Reply, StopReason, StopRequested, Wait, WorkEnded
+from lockd.signals import (
+    Abandoned,
+    KeepAlive,
+    PartFailed,
+    Read,
+    ReadFailed,
+    Refused,
+    Reply,
+    StopReason,
+    StopRequested,
+    Wait,
+    WorkEnded,
+)
 
 if TYPE_CHECKING:
     from lockd.candidacy import Ending
@@ -47,7 +59,7 @@ class Election(Candidacy):
         if self.stopped is not None:
             return self
         if -math.inf < self.gate <= now:  # the work has seen it closed: no late answer opens it again
-            return self.end(StopReason.DEADLINE, now).observe(seen, now)
+            return self.end(self.gate_reason, now).observe(seen, now)
         match seen:
             case KeyEvent(which=Which.LEASE):
                 return self._see_lease(seen.seen, now)
@@ -67,6 +79,10 @@ class Election(Candidacy):
                 return self.copy_failed(transaction, now)
             case Reply(transaction=transaction, result=Applied() as applied):
                 return self._see_reply(transaction, applied, now)
+            case KeepAlive(number=number):
+                return self.hear(number, now)
+            case Abandoned():
+                return self.abandon(now)
             case StopRequested():
                 return self.ask(StopReason.ASKED, now)
             case WorkEnded(raised=raised):
@@ -102,6 +118,8 @@ class Election(Candidacy):
             return fresh
         if self.is_own_release(observed.record):
             return fresh.gone(released=True)
+        if (followed := fresh.follow(seen)) is not None:
+            return followed
         return fresh.end(StopReason.DELETED if seen.value is None else StopReason.OVERWRITTEN, now)
 
     def _see_term(self, seen: Seen, now: float) -> Election:
@@ -153,6 +171,8 @@ class Election(Candidacy):
         if self.hold is None:
             return foreign._see_view(view, now)
         term_is_mine = view.term == Seen(self.hold.token, self.hold.term.encode())
+        if self.claim is not None and not self.hold.led and term_is_mine:
+            return foreign._see_view(view, now)
         if view.lease.value is None or view.term.value is None:
             reason = StopReason.DELETED
         else:
@@ -186,11 +206,12 @@ class Election(Candidacy):
         """
         if self.stopped is not None:
             return self, self.stopped
+        if now >= self.silent_at:
+            return self.end(StopReason.SILENT, now).decide(now, wall)
         if self.ending is not None:
             return self._finish(self.ending, now, wall)
-        if self.hold is not None:
-            return self._keep(self.hold, now, wall)
-        return self._stand_by(now, wall)
+        after, action = self._keep(self.hold, now, wall) if self.hold is not None else self._stand_by(now, wall)
+        return after, Wait(min(action.seconds, after.silent_at - now)) if isinstance(action, Wait) else action
 
     def _finish(self, ending: Ending, now: float, wall: float) -> tuple[Election, Action]:
         if now >= self.release_by or not ending.release:
@@ -200,7 +221,8 @@ class Election(Candidacy):
             if self.unsettled is None:
                 return self.gone(released=False).decide(now, wall)
             return self._send_again(self.unsettled, attempt, now, self.release_by)
-        if not self.config.fenced and self.hold.led and not self.work_ended:
+        acted = self.hold.led or self.claim is not None
+        if not self.config.fenced and acted and not self.work_ended:
             return self, Wait(self.release_by - now)  # effects that etcd can't refuse must have ended first
         if self.releasing is not None:
             return self._send_again(self.releasing, attempt, now, self.release_by)
@@ -209,7 +231,7 @@ class Election(Candidacy):
     def _keep(self, hold: Hold, now: float, wall: float) -> tuple[Election, Action]:
         gate = hold.sent + self.config.renew_deadline if hold.led else math.inf
         if now >= gate:
-            return self.end(StopReason.DEADLINE, now).decide(now, wall)
+            return self.end(self.gate_reason, now).decide(now, wall)
         if self.switchover_is_mine and self.draining is None:
             successor = self.observed.switchover.candidate if self.observed.switchover else ""
             return self.ask(StopReason.SWITCHOVER, now, successor).decide(now, wall)
@@ -218,13 +240,15 @@ class Election(Candidacy):
             if now >= until:
                 return self.end(self.asked_reason, now).decide(now, wall)
         else:
-            until = self.work_until if hold.led else math.inf
+            until = self.work_until if hold.led and self.lifeline is None else math.inf
             if now >= until:
                 return self.end(StopReason.WORK_HUNG, now).decide(now, wall)
         until = min(until, gate)
         if self.unsettled is not None:
             return self._send_again(self.unsettled, self.config.attempt, now, until)
         renew_at = hold.sent + self.config.retry_period
+        if self.lifeline is not None:
+            renew_at = self.lifeline.renew_at(hold.sent, self.config.retry_period)
         if now < renew_at:
             return self, Wait(min(renew_at, until) - now)
         return self._send(drafts.renew(hold, self._stamp(wall)), self.config.attempt, now)
@@ -232,8 +256,12 @@ class Election(Candidacy):
     def _stand_by(self, now: float, wall: float) -> tuple[Election, Action]:
         if self.unsettled is not None:
             return self._send_again(self.unsettled, self.config.attempt, now, math.inf)
-        mine = self.wrote(self.observed.record)
-        free_at = self.observed.free_at(self.config.identity, self.config.lease_duration, mine=mine)
+        free_at = math.inf
+        if self.claim is None:
+            mine = self.wrote(self.observed.record)
+            free_at = self.observed.free_at(self.config.identity, self.config.lease_duration, mine=mine)
+        elif self.observed.is_whole and self.observed.reaches(self.claim.token):
+            return self.take_up(self.claim, now).decide(now, wall)
         if now >= free_at and self.observed.is_whole:
             draft = drafts.acquire(
                 self.config,
@@ -255,7 +283,7 @@ class Election(Candidacy):
         counted = replace(self, writes=self.writes + 1)
         if isinstance(transaction, Release):
             return replace(counted, releasing=fresh), transaction
-        return replace(counted, unsettled=fresh), transaction
+        return replace(counted, unsettled=fresh, lifeline=self.lifeline and self.lifeline.begin()), transaction
 
     def _send_again(self, pending: Unsettled, attempt: float, now: float, until: float) -> tuple[Election, Action]:
         if now < pending.next_copy:

@@ -13,8 +13,11 @@ from lockd.election import Election
 from lockd.errors import HistoryLost, LeaseNotFound, StoreError
 from lockd.fencing import Guard
 from lockd.leadership import Leadership
+from lockd.lifeline import Lifeline
 from lockd.ports import Acquire, Applied, Failed, Release, Renew, View
 from lockd.signals import (
+    Abandoned,
+    KeepAlive,
     LostHistory,
     PartFailed,
     Read,
@@ -29,10 +32,11 @@ from lockd.signals import (
 from lockd.watchdog import renewal_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from component.clock import Clock
     from lockd.config import ElectionConfig
+    from lockd.lifeline import Claim
     from lockd.ports import Call, LockName, Put, RecordStore, Transaction
     from lockd.signals import Action, Input
 
@@ -50,7 +54,8 @@ class Callbacks:
     """What an elector calls. All but the work run on the elector's thread and must return at once.
 
     Attributes:
-        on_started_leading: The work, on a thread of its own. Its end, by return or raise, ends the term.
+        on_started_leading: The work, on a thread of its own. Its end, by return or raise, ends the term. None: it is
+            done elsewhere, and `end_work` tells that it has ended.
         on_new_leader: Given the identity whenever another holder is observed; "" when nobody holds the lock.
         on_gate: Given the moment until which the term holds, whenever that moves.
         on_step: Given the election before and after each step that changed it, and when.
@@ -59,7 +64,7 @@ class Callbacks:
         riders: Given the token, the puts that the release carries; the same each time it is asked.
     """
 
-    on_started_leading: Callable[[Leadership], None]
+    on_started_leading: Callable[[Leadership], None] | None
     on_new_leader: Callable[[str], None] = _nothing
     on_gate: Callable[[float], None] = _nothing
     on_step: Callable[[Election, Election, float], None] = _nothing
@@ -89,6 +94,8 @@ class Elector:
     Args:
         traceparent: W3C trace context that the anchor of its term will have.
         presence_address: Goes into the record; "" for none.
+        for_client: The holder is a client elsewhere: renewals wait for its keep-alives.
+        claim: A term of that client to take up again; none other is begun.
     """
 
     def __init__(
@@ -101,6 +108,8 @@ class Elector:
         callbacks: Callbacks,
         traceparent: str = "",
         presence_address: str = "",
+        for_client: bool = False,
+        claim: Claim | None = None,
     ) -> None:
         self.config = config
         self.lock = lock
@@ -120,6 +129,8 @@ class Elector:
             secret=secrets.token_hex(16),
             traceparent=traceparent,
             presence_address=presence_address,
+            lifeline=Lifeline(clock.now()) if for_client else None,
+            claim=claim,
         )
 
     # --- for other threads ---
@@ -137,6 +148,18 @@ class Elector:
     def request_stop(self) -> None:
         """Finish what is in flight, release, end."""
         self._inbox.put(StopRequested())
+
+    def end_work(self) -> None:
+        """The work that is done elsewhere has ended: what it held may be given back."""
+        self._inbox.put(WorkEnded())
+
+    def keep_alive(self, number: int) -> None:
+        """The client lives, by its own count."""
+        self._inbox.put(KeepAlive(number))
+
+    def abandon(self) -> None:
+        """The client's stream broke: end; a term that it knows of is left to run out, or to be taken up elsewhere."""
+        self._inbox.put(Abandoned())
 
     def fail(self) -> None:
         """A part of the process that can't be done without has ended: end too, and release."""
@@ -165,19 +188,28 @@ class Elector:
 
     def run(self) -> Stop:
         """Stand by, lead, and end. The work may still be running when this returns; its leadership is lost."""
+        for _ in self.turns():
+            continue
+        if self._election.stopped is None:
+            raise AssertionError("turns end when the election has stopped")
+        return self._election.stopped
+
+    def turns(self) -> Iterator[None]:
+        """The same, a turn at a time: for whoever has something else to do on this thread after each, and does it soon.
+
+        A turn takes 1 s at most. To be walked through to its end.
+        """
         watch = self._store.watch(self._inbox.put)
         try:
-            while True:
-                action = self._step()
+            while not isinstance(action := self._step(), Stop):
                 match action:
-                    case Stop():
-                        return action
                     case Wait(seconds=seconds):
                         self._take(min(seconds, LONGEST_WAIT))
                     case Read():
                         self._read()
                     case Acquire() | Renew() | Release() as transaction:
                         self._send(transaction)
+                yield
         finally:
             if self.leadership is not None:
                 self.leadership.lost.set()
@@ -237,12 +269,14 @@ class Elector:
             clock=self._clock,
             refused=lambda token: self._inbox.put(Refused(token)),
         )
-        threading.Thread(target=self._work, args=(leadership,), name="work", daemon=True).start()
+        work = self._callbacks.on_started_leading
+        if work is not None:
+            threading.Thread(target=self._work, args=(leadership, work), name="work", daemon=True).start()
         return leadership
 
-    def _work(self, leadership: Leadership) -> None:
+    def _work(self, leadership: Leadership, work: Callable[[Leadership], None]) -> None:
         try:
-            self._callbacks.on_started_leading(leadership)
+            work(leadership)
         except BaseException as error:  # noqa: BLE001 - whatever ends the work ends the term
             self._callbacks.on_work_error(error)
             self._inbox.put(WorkEnded(raised=True))

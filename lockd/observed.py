@@ -109,6 +109,10 @@ class Observed:
         freed = self.lease.value is None or (self.record is not None and not self.record.holder_identity)
         return not freed or max(self.term.revision, self.read_revision) >= self.lease.revision
 
+    def reaches(self, token: int) -> bool:
+        """Is the term as seen of this token's time or later? A late answer may show an older one in good faith."""
+        return self.term is not None and self.term.revision >= token
+
     @property
     def unreadable(self) -> bool:
         """Is there a record that names no holder and duration that could be trusted?"""

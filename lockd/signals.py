@@ -27,13 +27,18 @@ class StopReason(Enum):
     WORK_HUNG = "the work made no progress"
     PART_FAILED = "a part of the process failed"
     HISTORY_LOST = "etcd was restored, wiped or exchanged"
+    SILENT = "the client was silent for the renew deadline"
+    ABANDONED = "the client's stream ended without a word"
 
 
 ORDERLY = frozenset({StopReason.ASKED, StopReason.SWITCHOVER})
 
 FAILED_WORK = frozenset({StopReason.WORK_RAISED, StopReason.WORK_HUNG, StopReason.PART_FAILED})
 
-FOR_STANDBYS = ORDERLY | {StopReason.PART_FAILED, StopReason.HISTORY_LOST}
+CLIENT_GONE = frozenset({StopReason.SILENT, StopReason.ABANDONED})
+"""It may still act on a term that it knows of: that one is left to run out."""
+
+FOR_STANDBYS = ORDERLY | CLIENT_GONE | {StopReason.PART_FAILED, StopReason.HISTORY_LOST}
 """Reasons that end a candidacy without a term too."""
 
 STILL_MINE = ORDERLY | FAILED_WORK | {StopReason.DEADLINE, StopReason.WORK_RETURNED}
@@ -73,6 +78,18 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepAlive:
+    """The client for whom this election is made lives, by its own count of such words."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Abandoned:
+    """The client's stream broke: it may be gone, or take its term up elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
 class PartFailed:
     """The process can't go on: a thread that it needs has ended."""
 
@@ -82,7 +99,19 @@ class LostHistory:
     """What this process knows is of another etcd history."""
 
 
-Input = KeyEvent | View | ReadFailed | Reply | StopRequested | WorkEnded | Refused | PartFailed | LostHistory
+Input = (
+    KeyEvent
+    | View
+    | ReadFailed
+    | Reply
+    | StopRequested
+    | WorkEnded
+    | Refused
+    | PartFailed
+    | LostHistory
+    | KeepAlive
+    | Abandoned
+)
 
 
 @dataclass(frozen=True, slots=True)
