@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from lockd import drafts
 from lockd.drafts import Hold
+from lockd.evidence import Evidence, doubled, eased
 from lockd.fencing import Token
 from lockd.observed import Observed
 from lockd.ports import Acquire, Seen, Which
@@ -61,6 +62,7 @@ class Candidacy:
         read_sent: When the last read was sent, while no read has been answered since.
         poll_at: When the next fallback read is due, in case the watch is silent.
         read_after: Before when a read that just failed is not tried again.
+        evidence: The last that counted against a holder.
         lifeline: The keep-alives of the client that this candidacy is for; None: this process is the candidate itself.
         claim: The term to take up again. No other is begun instead.
     """
@@ -82,6 +84,7 @@ class Candidacy:
     read_sent: float | None = None
     poll_at: float = -math.inf
     read_after: float = -math.inf
+    evidence: Evidence | None = None
     ending: Ending | None = None
     stopped: Stop | None = None
     lifeline: Lifeline | None = None
@@ -145,6 +148,49 @@ class Candidacy:
         """Is this record the empty one that this process wrote?"""
         return record is not None and not record.holder_identity and self.wrote(record)
 
+    @property
+    def accuses(self) -> bool:
+        """Is there evidence that counts against the holder of the newest record?"""
+        record = self.observed.record
+        return record is not None and self.evidence is not None and self.evidence.counts(record)
+
+    @property
+    def bids_farewell(self) -> bool:
+        """Must the end of this process not count as evidence? The lock is free, or its lease is to run out.
+
+        A release that was withheld on purpose says so; one that was given up doesn't: the sooner the better.
+        """
+        if self.stopped is None or self.ending is None:
+            return False
+        return self.stopped.released or (self.ending.reason in STILL_MINE and not self.ending.release)
+
+    def accuse(self, identity: str, now: float) -> Self:
+        """Take evidence into account: against the holder of the newest record, out of its holdoff, once in its term."""
+        record = self.observed.record
+        if self.hold is not None or record is None or record.holder_identity != identity or not record.fenced:
+            return self
+        if now - self.observed.term_seen < record.presence_holdoff:
+            return self
+        if self.evidence is not None and self.evidence.names(record):
+            return self
+        return replace(self, evidence=Evidence(identity, record.leader_transitions))
+
+    def hold_off(self, now: float) -> Self:
+        """Revise the holdoff that the next renewal tells: false evidence doubles it, a term that lasts halves it."""
+        if self.hold is None:
+            return self
+        old, duration = self.hold.record.presence_holdoff, self.config.lease_duration
+        marked = self.hold.deposed in {token for _, token in self.observed.deposed}
+        new = (
+            doubled(old, lease_duration=duration)
+            if marked
+            else eased(old, age=now - self.hold.since, lease_duration=duration)
+        )
+        if new == old and not marked:
+            return self
+        hold = replace(self.hold, record=replace(self.hold.record, presence_holdoff=new))
+        return replace(self, hold=replace(hold, deposed=0) if marked else hold)
+
     def outdate(self, which: Which, seen: Seen) -> Self:
         """A key is not as an unsettled acquire wants it: the acquire does not stand, and never will."""
         pending = self.unsettled.transaction if self.unsettled is not None else None
@@ -181,6 +227,7 @@ class Candidacy:
                 history=transaction.history,
                 since=now,
                 sent=sent,
+                deposed=transaction.term_revision if transaction.record.takeover == "evidence" else 0,
             )
         elif self.hold is not None:
             newest = max(revision, self.hold.lease_revision)

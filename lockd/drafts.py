@@ -25,6 +25,7 @@ class Hold:
         since: When the acquire was settled, in seconds on the candidate's clock.
         sent: The first send of the last settled acquire or renewal: the gate and the renew period count from here.
         led: The term has begun; it does once a settled write's gate is ahead.
+        deposed: The token of the term that this one ended by evidence; 0 for none, or when its mark was answered.
     """
 
     token: Token
@@ -35,6 +36,7 @@ class Hold:
     since: float
     sent: float
     led: bool = False
+    deposed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +55,12 @@ class Stamp:
 
 
 def acquire(
-    config: ElectionConfig, observed: Observed, stamp: Stamp, *, traceparent: str, presence_address: str
+    config: ElectionConfig, observed: Observed, stamp: Stamp, *, traceparent: str, presence_address: str, takeover: str
 ) -> Acquire:
     """A term that replaces what was observed. Of the old record only the transitions and the holdoff live on."""
     lease = observed.lease or Seen(0, None)
     term = observed.term or Seen(0, None)
-    old, time, takeover = observed.record, display_time(stamp.wall), observed.takeover()
+    old, time = observed.record, display_time(stamp.wall)
     record = LeaderRecord(
         holder_identity=config.identity,
         lease_duration=config.lease_duration,

@@ -31,6 +31,7 @@ from lockd.signals import (
     Abandoned,
     KeepAlive,
     PartFailed,
+    PeerGone,
     Read,
     ReadFailed,
     Refused,
@@ -68,8 +69,8 @@ class Election(Candidacy):
             case KeyEvent(which=Which.SWITCHOVER):
                 return replace(self, observed=replace(self.observed, switchover=Switchover.parse(seen.seen.value)))
             case KeyEvent():
-                identity, present = seen.key.rpartition("/")[2], seen.seen.value is not None
-                return replace(self, observed=self.observed.with_candidate(identity, present=present))
+                identity = seen.key.rpartition("/")[2]
+                return replace(self, observed=self.observed.with_candidate(identity, seen.seen.value))
             case View():
                 return replace(self._see_view(seen, now), read_sent=None, poll_at=now + self._poll_gap(now))
             case ReadFailed():
@@ -87,6 +88,8 @@ class Election(Candidacy):
                 return self.ask(StopReason.ASKED, now)
             case WorkEnded(raised=raised):
                 return replace(self, work_ended=True).end_work(now, raised=raised)
+            case PeerGone(identity=identity):
+                return self.accuse(identity, now)
             case Refused(token=token):
                 mine = self.hold is not None and self.hold.token == token
                 # A release on its way may be what ended the term: its own answer tells.
@@ -108,7 +111,8 @@ class Election(Candidacy):
         observed = self.observed.with_lease(seen, now)
         if observed is None:
             return self
-        fresh = replace(self, observed=observed)
+        evidence, record = self.evidence, observed.record
+        fresh = replace(self, observed=observed, evidence=evidence.after(record) if evidence and record else evidence)
         renewal = observed.record.renewal if observed.record is not None else ""
         if renewal and self.unsettled is not None and renewal == self.unsettled.transaction.record.renewal:
             return fresh.settle(seen.revision, now)
@@ -251,26 +255,30 @@ class Election(Candidacy):
             renew_at = self.lifeline.renew_at(hold.sent, self.config.retry_period)
         if now < renew_at:
             return self, Wait(min(renew_at, until) - now)
-        return self._send(drafts.renew(hold, self._stamp(wall)), self.config.attempt, now)
+        revised = self.hold_off(now)
+        return revised._send(drafts.renew(revised.hold or hold, self._stamp(wall)), self.config.attempt, now)
 
     def _stand_by(self, now: float, wall: float) -> tuple[Election, Action]:
         if self.unsettled is not None:
             return self._send_again(self.unsettled, self.config.attempt, now, math.inf)
-        free_at = math.inf
+        free_at, early = math.inf, False
         if self.claim is None:
             mine = self.wrote(self.observed.record)
             free_at = self.observed.free_at(self.config.identity, self.config.lease_duration, mine=mine)
+            early = now < free_at and self.accuses
         elif self.observed.is_whole and self.observed.reaches(self.claim.token):
             return self.take_up(self.claim, now).decide(now, wall)
-        if now >= free_at and self.observed.is_whole:
+        if (early or now >= free_at) and self.observed.is_whole:
             draft = drafts.acquire(
                 self.config,
                 self.observed,
                 self._stamp(wall),
                 traceparent=self.traceparent,
                 presence_address=self.presence_address,
+                takeover="evidence" if early else self.observed.takeover(),
             )
-            return self._send(draft, self.config.attempt, now)
+            tried = replace(self, evidence=self.evidence.tried()) if early and self.evidence else self
+            return tried._send(draft, self.config.attempt, now)
         read_at = self.poll_at if self.observed.is_whole else self.read_after
         if self.read_sent is not None:  # it stays open, but another member may answer sooner
             read_at = self.read_sent + self.config.attempt

@@ -20,6 +20,7 @@ from lockd.signals import (
     KeepAlive,
     LostHistory,
     PartFailed,
+    PeerGone,
     Read,
     ReadFailed,
     Refused,
@@ -164,6 +165,10 @@ class Elector:
     def fail(self) -> None:
         """A part of the process that can't be done without has ended: end too, and release."""
         self._inbox.put(PartFailed())
+
+    def accuse(self, identity: str) -> None:
+        """There is evidence that the process with this identity is gone."""
+        self._inbox.put(PeerGone(identity))
 
     def lose_history(self) -> None:
         """Another part of the process found that etcd was restored, wiped or exchanged."""

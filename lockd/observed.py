@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lockd.record import HistoryEntry, LeaderRecord, TermValue, parse_history
+from lockd.record import HistoryEntry, LeaderRecord, TermValue, deposed_token, parse_history
 
 if TYPE_CHECKING:
     from lockd.ports import Seen, View
@@ -46,6 +46,7 @@ class Observed:
         lease: The lease key.
         record: Its election record; None when absent, or when it can't be read: its holder is then unknown.
         first_seen: When this state of the lease was first seen, on this process's clock.
+        term_seen: When the first record of its term was.
         unfenced_until: Until when the last holder that etcd can't fence may still act.
         term: The term key.
         history: The terms so far, as of `history_term`.
@@ -53,11 +54,13 @@ class Observed:
         read_revision: etcd's revision at the last whole read.
         switchover: The last wish seen.
         candidates: Identities that stand by or lead.
+        deposed: Marks of leaders that were deposed while they lived: identity and token.
     """
 
     lease: Seen | None = None
     record: LeaderRecord | None = None
     first_seen: float = 0.0
+    term_seen: float = 0.0
     unfenced_until: float = -math.inf
     term: Seen | None = None
     history: tuple[HistoryEntry, ...] = ()
@@ -65,6 +68,7 @@ class Observed:
     read_revision: int = 0
     switchover: Switchover | None = None
     candidates: frozenset[str] = frozenset()
+    deposed: frozenset[tuple[str, int]] = frozenset()
 
     def with_lease(self, seen: Seen, now: float) -> Observed | None:
         """This and the lease as seen; None when that is not newer."""
@@ -75,7 +79,10 @@ class Observed:
         if record is not None:
             held_unfenced = record.holder_identity and not record.fenced
             unfenced_until = now + record.lease_duration if held_unfenced else -math.inf
-        return replace(self, lease=seen, record=record, first_seen=now, unfenced_until=unfenced_until)
+        term_seen = self.term_seen if _term(record) == _term(self.record) else now
+        return replace(
+            self, lease=seen, record=record, first_seen=now, term_seen=term_seen, unfenced_until=unfenced_until
+        )
 
     def with_term(self, seen: Seen) -> Observed | None:
         """This and the term as seen; None when that is not newer."""
@@ -93,9 +100,16 @@ class Observed:
         entries = parse_history(view.history.value, view.history.mod_revision)
         return replace(whole, history=entries, history_term=view.term.mod_revision)
 
-    def with_candidate(self, identity: str, *, present: bool) -> Observed:
-        one = frozenset((identity,))
-        return replace(self, candidates=self.candidates | one if present else self.candidates - one)
+    def with_candidate(self, identity: str, value: bytes | None) -> Observed:
+        """This and a candidate's key; who carries a mark is on its way out, and stands by no more."""
+        token = deposed_token(value) if value is not None else 0
+        candidates = self.candidates - {identity}
+        deposed = frozenset(mark for mark in self.deposed if mark[0] != identity)
+        if value is None:
+            return replace(self, candidates=candidates, deposed=deposed)
+        if token:
+            return replace(self, candidates=candidates, deposed=deposed | {(identity, token)})
+        return replace(self, candidates=candidates | {identity}, deposed=deposed)
 
     @property
     def is_whole(self) -> bool:
@@ -153,6 +167,11 @@ class Observed:
         if self.record is not None and not self.record.holder_identity:
             return "release"
         return "expiry"
+
+
+def _term(record: LeaderRecord | None) -> tuple[str, int] | None:
+    """What tells one term from another in the record alone."""
+    return None if record is None else (record.holder_identity, record.leader_transitions)
 
 
 def _newer(seen: Seen, known: Seen) -> bool:

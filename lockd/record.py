@@ -175,6 +175,12 @@ class TermValue:
         return cls(_text(document, "holderIdentity"), _text(document, "acquisition"))
 
 
+def deposed_token(value: bytes) -> int:
+    """The token in a candidate's mark: a live leader was deposed by false evidence in that term. 0: there is none."""
+    document = _load(value)
+    return _count(document, "deposedToken") if isinstance(document, dict) else 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryEntry:
     """One term.

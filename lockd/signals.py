@@ -71,6 +71,13 @@ class WorkEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class PeerGone:
+    """There is evidence that the process with this identity is gone."""
+
+    identity: str
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """A guarded write of the term with this token was refused: the earliest news of a newer term."""
 
@@ -111,6 +118,7 @@ Input = (
     | LostHistory
     | KeepAlive
     | Abandoned
+    | PeerGone
 )
 
 

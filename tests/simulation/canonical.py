@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lockd.candidacy import Candidacy, Ending, Unsettled
 from lockd.config import ElectionConfig
 from lockd.drafts import Hold
+from lockd.evidence import Evidence
 from lockd.observed import Observed
 from lockd.ports import Acquire, Release, Renew, Seen
 from lockd.record import HistoryEntry, LeaderRecord, TermValue
@@ -35,10 +36,12 @@ THIS_TERM: Final = (HistoryEntry(identity="any"),)
 
 KNOWN: Final = {
     Candidacy: "config nonce secret traceparent presence_address observed writes unsettled releasing hold draining"
-    " successor work_until work_ended read_sent poll_at read_after ending stopped lifeline claim",
-    Observed: "lease record first_seen unfenced_until term history history_term read_revision switchover candidates",
+    " successor work_until work_ended read_sent poll_at read_after evidence ending stopped lifeline claim",
+    Observed: "lease record first_seen term_seen unfenced_until term history history_term read_revision switchover"
+    " candidates deposed",
+    Evidence: "identity transitions swaps renewals",
     Unsettled: "transaction first_sent sent next_copy copies",
-    Hold: "token term lease_revision record history since sent led",
+    Hold: "token term lease_revision record history since sent led deposed",
     Ending: "reason since release",
     Stop: "reason led released asked",
 }

@@ -2,7 +2,8 @@
 
 What needs a real etcd (restored snapshots, evaluation order, error classes) is in tests/contract/test_lock_on_etcd.py:
 P1, P7, P21, P25. Not the lock's own, and tested with what they belong to: P8's and P24's caches, how P6 judges a bind,
-P13's child process, P28's watchdog, and presence (P9, P10). P3, P15 and P17 are measured in tests/simulation too.
+P13's child process and P28's watchdog. P9 and P10 are in test_evidence.py. P3, P15 and P17 are measured in
+tests/simulation too.
 """
 
 from __future__ import annotations
