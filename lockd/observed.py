@@ -79,10 +79,8 @@ class Observed:
         if record is not None:
             held_unfenced = record.holder_identity and not record.fenced
             unfenced_until = now + record.lease_duration if held_unfenced else -math.inf
-        term_seen = self.term_seen if _term(record) == _term(self.record) else now
-        return replace(
-            self, lease=seen, record=record, first_seen=now, term_seen=term_seen, unfenced_until=unfenced_until
-        )
+        fresh = replace(self, lease=seen, record=record, first_seen=now, unfenced_until=unfenced_until)
+        return fresh if _term(record) == _term(self.record) else replace(fresh, term_seen=now)
 
     def with_term(self, seen: Seen) -> Observed | None:
         """This and the term as seen; None when that is not newer."""
