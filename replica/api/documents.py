@@ -83,7 +83,7 @@ _resolvers()
 
 
 def parse_documents(text: str) -> Iterator[Document]:
-    """The documents of a text, in order; empty ones are left out but counted.
+    """The documents of a text, in order; empty ones are left out but counted. JSON ones need no `---` between them.
 
     Raises:
         DocumentError: The text, from there on, can't be read.
@@ -94,12 +94,22 @@ def parse_documents(text: str) -> Iterator[Document]:
         yield from _yaml(text)
 
 
+_SEPARATOR: Final = re.compile(r"---[ \t]*(?:#.*)?(?:\r?\n|$)")
+
+
 def _json(text: str) -> Iterator[Document]:
     decoder = json.JSONDecoder(
         object_pairs_hook=_once, parse_constant=_no_constant, parse_int=_integer, parse_float=_finite
     )
     index, at = 0, 0
     while (at := _skip(text, at)) < len(text):
+        if (separator := _SEPARATOR.match(text, at)) is not None:
+            at = _skip(text, separator.end())
+            if text[at : at + 1] not in {"", "{", "["}:
+                # the lines before count in messages
+                yield from _yaml("\n" * text.count("\n", 0, at) + text[at:], index)
+                return
+            continue
         index += 1
         try:
             value, at = decoder.raw_decode(text, at)
@@ -150,12 +160,12 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number that JSON knows")
 
 
-def _yaml(text: str) -> Iterator[Document]:
+def _yaml(text: str, index: int = 0) -> Iterator[Document]:
+    """The YAML documents of a text, of which `index` came before."""
     try:
         loader = _Loader(text)
     except yaml.YAMLError as error:
         raise DocumentError(_line(error)) from error
-    index = 0
     try:
         while loader.check_node():
             index += 1

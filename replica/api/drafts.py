@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lockd.errors import LockdError
+from replica.api.bound_pods import forbidden_changes
 from replica.api.codec import Undecodable, encode, parse_envelope
 from replica.api.kinds import POD
 from replica.api.status import POD_SCHEDULED
@@ -81,7 +82,8 @@ class Draft:
         The node and what the scheduler said stay.
 
         Raises:
-            Conflict: It is bound to another node, or has another uid, than the manifest says.
+            Conflict: It is bound to another node, or has another uid, than the manifest says; or it is bound, and the
+                manifest changes what its place was chosen by.
             Undecodable: What is stored is no object.
         """
         envelope = parse_envelope(kv.key, kv.value)
@@ -93,12 +95,21 @@ class Draft:
             raise Conflict(f"the manifest has the uid {given}, the object in etcd {uid}: delete one of them first")
         if self.node and envelope.node_name and self.node != envelope.node_name:
             raise Conflict(f"it is bound to {envelope.node_name}: a bound pod can't move to {self.node}")
+        if self.kind is POD and envelope.node_name:
+            _keep_place(envelope.node_name, stored.get("spec") or {}, self.document["spec"])
         at = before.get("creationTimestamp") or metadata.get("creationTimestamp") or ""
         document = {**self.document, "metadata": {**metadata, "uid": uid or given, "creationTimestamp": at}}
         node = envelope.node_name or self.node
         if node == envelope.node_name and _comparable(document) == _comparable(stored):
             return None
         return encode(msgspec.json.encode(document), node=node, status=envelope.status)
+
+
+def _keep_place(node: str, before: dict[str, Any], after: dict[str, Any]) -> None:
+    found = forbidden_changes(before, after)
+    if found:
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise Conflict(f"it is bound to {node}: {found[0]}{more}: delete the pod first, or leave that as it is")
 
 
 def to_manifest(kind: Kind, kv: KeyValue) -> dict[str, Any]:

@@ -57,6 +57,26 @@ def test_documents_are_counted_with_the_empty_ones():
     assert [(each.index, each.value) for each in found] == [(2, {"a": 1}), (3, {"b": 2})]
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"a": 1}\n---\n{"b": 2}\n', [(1, {"a": 1}), (2, {"b": 2})]),
+        ('{"a": 1}\r\n--- # next\r\n\t{"b": 2}', [(1, {"a": 1}), (2, {"b": 2})]),
+        ('{"a": 1}{"b": 2}\n---', [(1, {"a": 1}), (2, {"b": 2})]),
+        ('{"a": 1}\n---\n---\n{"b": 2}', [(1, {"a": 1}), (2, {"b": 2})]),
+        ('{"a": 1}\n---\nb: 2\n---\n{"c": 3}', [(1, {"a": 1}), (2, {"b": 2}), (3, {"c": 3})]),
+    ],
+)
+def test_json_documents_with_separators(text, found):
+    assert [(each.index, each.value) for each in parse_documents(text)] == found
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}\n---\n{"b": }\n', '{"a": 1}\n---\nb: ]\n'])
+def test_an_error_after_a_separator_names_its_line(text):
+    with pytest.raises(DocumentError, match="line 3"):
+        list(parse_documents(text))
+
+
 def test_json_streams_and_tabs():
     found = list(parse_documents('\ufeff{\n\t"a": 1}\n{"a": 2}\n'))
     assert [(each.index, each.value["a"]) for each in found] == [(1, 1), (2, 2)]
