@@ -35,12 +35,15 @@ class Watchdog:
 
     The stacks of all threads go to standard error first. A process has one such timer: make one watchdog.
     The timer counts CLOCK_MONOTONIC, so it is late by the time that the system was suspended since it was armed.
+
+    Args:
+        stacks: False: leave without a word.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, *, stacks: bool = True) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._fd = _stderr_that_never_blocks()
+        self._fd = _stderr_that_never_blocks() if stacks else _nowhere()
         self._at: float | None = None
 
     @property
@@ -138,4 +141,8 @@ def _stderr_that_never_blocks() -> int:
     try:
         return os.dup(2)
     except OSError:  # standard error is closed
-        return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        return _nowhere()
+
+
+def _nowhere() -> int:
+    return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)

@@ -27,9 +27,14 @@ _log = logs.get("lockd.election")
 
 
 class ElectionTelemetry:
-    """Spans, metrics and log lines of one elector. Every method returns at once and never raises into the election."""
+    """Spans, metrics and log lines of one elector. Every method returns at once and never raises into the election.
 
-    def __init__(self, identity: str, lock: LockName, clock: Clock) -> None:
+    Args:
+        quiet: A lost term is no error in the log: whoever owns the elector tells a person of it.
+    """
+
+    def __init__(self, identity: str, lock: LockName, clock: Clock, *, quiet: bool = False) -> None:
+        self._tell_loss = _log.info if quiet else _log.error
         self._identity = identity
         self._lock = f"{lock.namespace}/{lock.name}"
         self._name = lock.name
@@ -171,7 +176,7 @@ class ElectionTelemetry:
         if after.ending.release and after.draining is not None:
             _log.info("stops leading", lock=self._lock, reason=after.ending.reason.value)
         else:
-            _log.error("leaderelection lost", lock=self._lock, reason=after.ending.reason.value)
+            self._tell_loss("leaderelection lost", lock=self._lock, reason=after.ending.reason.value)
 
     def _stopped(self, before: Election, after: Election, now: float) -> None:
         if after.stopped is None:

@@ -196,9 +196,16 @@ def emit(
     return _traceparent(span.get_span_context())
 
 
-def new_traceparent() -> str:
-    """The name of a span that isn't made yet: hand it to others, and to `emit` when the span is over."""
-    return str(Traceparent(secrets.randbits(128) or 1, secrets.randbits(64) or 1, SAMPLED | RANDOM))
+def new_traceparent(within: str | None = None) -> str:
+    """The name of a span that isn't made yet: hand it to others, and to `emit` when the span is over.
+
+    Args:
+        within: A traceparent whose trace it is to belong to; None, or a bad one: a trace of its own.
+    """
+    span, above = secrets.randbits(64) or 1, parse(within) if within else None
+    if above is not None:
+        return str(Traceparent(above.trace_id, span, above.flags | SAMPLED))
+    return str(Traceparent(secrets.randbits(128) or 1, span, SAMPLED | RANDOM))
 
 
 def current_traceparent() -> str | None:

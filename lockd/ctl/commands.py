@@ -1,63 +1,36 @@
-"""The command `lockctl`: the lock, as etcdctl shows keys."""
+"""The commands of `lockctl`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import click
 
 from component.console import OneLineGroup, leave, note, say, show
 from component.tables import table
-from lockd.config import name_problems
-from lockd.flags import connection_options
+from lockd.ctl.elect import elect
+from lockd.ctl.options import SERVICE, lock_options
 from lockd.ports import LockName
 from lockd.session import session
 from lockd.status import HISTORY_HEADERS, STATUS_HEADERS, history_rows, read_history, read_status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from lockd.etcd.connection import Connection
-
-SERVICE: Final = "lockctl"
-
-
-class NameType(click.ParamType[str]):
-    """A part of the lock's keys."""
-
-    name = "name"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if problems := name_problems(param.name or "name" if param else "name", str(value)):
-            self.fail("; ".join(problems), param, ctx)
-        return str(value)
-
-
-def _lock_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    options = (
-        click.argument("name", type=NameType(), default="kube-scheduler"),
-        click.option(
-            "-n", "--namespace", type=NameType(), default="kube-system", show_default=True, help="Of the lock."
-        ),
-        click.option(
-            "-o", "--output", "form", type=click.Choice(("table", "json", "yaml")), default="table", help="Form."
-        ),
-        connection_options,
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 @click.group("lockctl", cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lockd")
 def main() -> None:
-    """Look at a lock: who holds it, by which fencing token, and who held it before."""
+    """Look at a lock, run a command only while holding one, and have its holder give it back."""
+
+
+main.add_command(elect)
 
 
 @main.command()
-@_lock_options
+@lock_options
 def status(
     name: str, *, namespace: str, form: str, connection: Connection, prefix: str, trace_file: Path | None
 ) -> None:
@@ -77,7 +50,7 @@ def status(
 
 
 @main.command()
-@_lock_options
+@lock_options
 def history(
     name: str, *, namespace: str, form: str, connection: Connection, prefix: str, trace_file: Path | None
 ) -> None:

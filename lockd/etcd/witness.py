@@ -26,6 +26,12 @@ class Witness:
         with self._lock:
             return self._revision
 
+    @property
+    def cluster(self) -> int:
+        """The cluster's id; 0 before the first reply."""
+        with self._lock:
+            return self._cluster
+
     def sending(self) -> int:
         """To be called before a request is sent; its reply is judged against the result."""
         return self.revision
