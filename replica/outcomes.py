@@ -144,7 +144,8 @@ class Outcomes:
             action="Binding",
         )
         self._ended(cycle, SCHEDULED)
-        self._metrics.bound(cycle.queued.attempts, self._clock.now() - cycle.queued.first_seen)
+        waited = self._clock.now() - cycle.queued.first_seen
+        self._metrics.bound(cycle.queued.attempts, waited, flushed=cycle.queued.flushed)
         cycle.runtime.post_bind(cycle.state, pod, cycle.node_name)
 
     def _refute(self, cycle: Cycle, verdict: Verdict) -> None:

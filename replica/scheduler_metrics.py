@@ -44,6 +44,7 @@ class SchedulerMetrics:
         self._sizes = sizes
         self._pending = pending
         self._binding = binding
+        self._after_flush = 0
         meter = metrics.get_meter(__name__)
         self._durations = histogram(
             "scheduler_scheduling_attempt_duration",
@@ -73,6 +74,11 @@ class SchedulerMetrics:
         meter.create_observable_counter(
             "scheduler_schedule_attempts", callbacks=[self._observe_attempts], description="Attempts by result"
         )
+        meter.create_observable_counter(
+            "scheduler_pod_scheduled_after_flush",
+            callbacks=[self._observe_after_flush],
+            description="Pods bound that nothing but their patience had brought back from the unschedulable pool",
+        )
         meter.create_observable_gauge(
             "scheduler_cache_size", callbacks=[self._observe_sizes], description="Nodes, pods and assumed pods cached"
         )
@@ -93,8 +99,11 @@ class SchedulerMetrics:
         """A node was looked for, with or without success."""
         self._algorithm.record(seconds)
 
-    def bound(self, attempts: int, seconds: float) -> None:
-        """A pod is bound, `seconds` after it was first seen."""
+    def bound(self, attempts: int, seconds: float, *, flushed: bool = False) -> None:
+        """A pod is bound, `seconds` after it was first seen; `flushed`: no event had brought it back to be tried."""
+        if flushed:
+            with self._lock:
+                self._after_flush += 1
         self._tries.record(attempts)
         # kube-scheduler lumps what took more attempts than that together.
         self._sli.record(seconds, str(attempts) if attempts < 16 else "16+")
@@ -102,6 +111,9 @@ class SchedulerMetrics:
     def _observe_attempts(self, _: CallbackOptions) -> Iterable[Observation]:
         for (result, profile), count in tuple(self._attempts.items()):
             yield metrics.Observation(count, {"result": result, "profile": profile})
+
+    def _observe_after_flush(self, _: CallbackOptions) -> Iterable[Observation]:
+        return [metrics.Observation(self._after_flush)]
 
     def _observe_sizes(self, _: CallbackOptions) -> Iterable[Observation]:
         return [metrics.Observation(count, {"type": kind}) for kind, count in self._sizes().items()]

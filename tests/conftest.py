@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 from lockd.etcd.embedded import Embedded
 from lockd.etcd.gateway import Gateway
 from lockd.etcd.witness import Witness
+from replica.cache.mutation import SWITCH
 from tests.harness import etcd as harness
 from tests.harness.proxy import Proxies
 
@@ -19,6 +21,9 @@ settings.register_profile(
     "mutants", settings.get_profile("project"), derandomize=True, phases=(Phase.explicit, Phase.generate)
 )
 settings.load_profile("project")
+
+# Whoever changes what the caches of a replica in the tests' own process share is found and named.
+os.environ[SWITCH] = "true"
 
 
 @pytest.fixture(scope="session")

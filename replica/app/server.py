@@ -28,6 +28,7 @@ from lockd.telemetry import ElectionTelemetry
 from replica.app.assembly import assemble
 from replica.app.pages import configz_page, flagz_page, leader_page, statusz_page
 from replica.app.resources import resources_page
+from replica.cache import mutation
 from replica.cache.informers import Informers
 
 if TYPE_CHECKING:
@@ -81,7 +82,13 @@ class Replica:
         self._election_gateway = Gateway(connection, purpose="election", witness=witness, clock=clock)
         self._work_gateway = Gateway(connection, purpose="work", witness=witness, clock=clock)
         self._watch_gateway = Gateway(connection, purpose="caches", witness=witness, clock=clock)
-        self._informers = Informers(self._watch_gateway, config.prefix, group=self._group, clock=clock)
+        self._informers = Informers(
+            self._watch_gateway,
+            config.prefix,
+            group=self._group,
+            detector=mutation.from_environment(os.environ),
+            clock=clock,
+        )
         self._assembly = assemble(config, self._informers, self._work_gateway, self._group, clock)
         telemetry = ElectionTelemetry(config.election.identity, config.lock, clock)
 

@@ -11,6 +11,7 @@ from replica.cache.delta_fifo import DeletedFinalStateUnknown, DeltaFIFO, DeltaT
 from replica.cache.indexer import NAMESPACE, Indexer
 from replica.cache.listener import Added, Deleted, Listener, Updated
 from replica.cache.lister import Lister
+from replica.cache.metrics import labels_of, processing_latency
 from replica.cache.reflector import Reflector
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from replica.cache.barrier import Barrier
     from replica.cache.delta_fifo import Batch, Delta
     from replica.cache.listener import Handler, Notification
+    from replica.cache.mutation import MutationDetector
 
 T = TypeVar("T", bound=Object)
 
@@ -42,6 +44,7 @@ class SharedInformer(Generic[T]):
         keep: Objects for which it is false are left out, such as pods that have ended.
         indexes: Beside the one by namespace.
         resync: Seconds between two resyncs for listeners that want them; 0 for none.
+        detector: Told of each object, to find those that somebody changes; None outside of tests.
     """
 
     def __init__(
@@ -55,9 +58,10 @@ class SharedInformer(Generic[T]):
         keep: Callable[[T], bool] | None = None,
         indexes: Mapping[str, Callable[[T], Iterable[str]]] | None = None,
         resync: float = 0.0,
+        detector: MutationDetector | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self.kind = kind
+        self.kind: Kind = kind
         self.indexer: Indexer[T] = Indexer({NAMESPACE: lambda obj: (obj.namespace,), **(indexes or {})})
         self.lister: Lister[T] = Lister(self.indexer)
         self._fifo: DeltaFIFO[T] = DeltaFIFO()
@@ -65,6 +69,9 @@ class SharedInformer(Generic[T]):
         self._barrier = barrier
         self._group = group
         self._clock = clock or SystemClock()
+        self._detector = detector
+        self._latency = processing_latency()
+        self._labels = labels_of(kind)
         self._resync = resync
         self._next_resync = self._clock.now() + resync
         self._consumer = barrier.join(f"cache {kind.plural}")
@@ -106,7 +113,7 @@ class SharedInformer(Generic[T]):
         """
         label = f"{self.kind.plural} {name}"
         consumer = self._barrier.join(label) if barrier else None
-        listener: Listener[T] = Listener(label, handler, consumer=consumer, resync=resync)
+        listener: Listener[T] = Listener(label, handler, consumer=consumer, resync=resync, detector=self._detector)
         with self._gate:
             listener.put(Added(obj, initial=True) for obj in self.indexer.values())
             if self._passed:
@@ -154,7 +161,11 @@ class SharedInformer(Generic[T]):
     def step(self, stop: threading.Event, timeout: float) -> None:
         """Apply what is there, waiting up to `timeout` seconds for it."""
         batch = self._fifo.pop_batch(BATCH, stop, timeout, self._clock)
-        if batch.deltas or batch.revision is not None:
+        if batch.deltas:
+            began = self._clock.now()
+            self._apply(batch)
+            self._latency.record(self._clock.now() - began, *self._labels)
+        elif batch.revision is not None:
             self._apply(batch)
         if self._resync and (now := self._clock.now()) >= self._next_resync:
             self._next_resync = now + self._resync
@@ -203,10 +214,12 @@ class SharedInformer(Generic[T]):
         if delta.type is DeltaType.DELETED:
             stale = isinstance(obj, DeletedFinalStateUnknown)
             old = self.indexer.delete(key)
+            self._watch_over(key, None)
             return () if old is None else (Deleted(old, stale),)
         if isinstance(obj, DeletedFinalStateUnknown):
             raise TypeError(f"a tombstone stands for a deletion, not for {delta.type.value}")
         old = self.indexer.put(key, obj)
+        self._watch_over(key, obj)
         if old is None:
             return (Added(obj, initial=not self._passed),)
         if old.create_revision != obj.create_revision:
@@ -214,6 +227,10 @@ class SharedInformer(Generic[T]):
             return (Deleted(old, stale=True), Added(obj, initial=False))
         replaced = delta.type is DeltaType.REPLACED and old.mod_revision == obj.mod_revision
         return (Updated(old, obj, sync=replaced or delta.type is DeltaType.SYNC),)
+
+    def _watch_over(self, key: str, obj: T | None) -> None:
+        if self._detector is not None:
+            self._detector.see(f"{self.kind.plural} {key}", obj)
 
     def _pass(self, revision: int) -> None:
         first = not self._passed

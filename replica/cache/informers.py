@@ -11,6 +11,7 @@ from replica.api.kinds import DISRUPTION_BUDGET, NAMESPACE, NODE, POD, POD_GROUP
 from replica.cache.audit import CacheAudit
 from replica.cache.barrier import Barrier
 from replica.cache.informer import SharedInformer
+from replica.cache.metrics import InformerMetrics
 from replica.cache.watch_hub import WatchHub
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from replica.api.kinds import Kind
     from replica.api.nodes import Node
     from replica.api.pods import Pod
+    from replica.cache.mutation import MutationDetector
     from replica.cache.watch_hub import Route, Source
 
 _log = logs.get(__name__)
@@ -48,6 +50,7 @@ class Informers:
         group: Owns all threads; a failure (such as HistoryLost) stops it.
         kinds: To be cached.
         resync: Seconds between two resyncs for the handlers that want them; 0 for none.
+        detector: Finds objects that somebody changes; None outside of tests.
     """
 
     def __init__(
@@ -58,11 +61,13 @@ class Informers:
         group: Group,
         kinds: Iterable[Kind] = READ,
         resync: float = 0.0,
+        detector: MutationDetector | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._group = group
         self._clock = clock or SystemClock()
         self._started = False
+        self._detector = detector
         self.barrier = Barrier(self._clock)
         self.hub = WatchHub(source, prefix, self.barrier, clock=self._clock)
         self._informers: dict[str, SharedInformer[Any]] = {}
@@ -76,10 +81,12 @@ class Informers:
                 keep=_alive if kind is POD else None,
                 indexes={BY_NODE: _node_of} if kind is POD else None,
                 resync=resync,
+                detector=detector,
                 clock=self._clock,
             )
             self._informers[kind.plural] = informer
             self.hub.route(kind.plural, informer)
+        self._metrics = InformerMetrics(self._informers)
         self.audit = CacheAudit(source, prefix, self.hub, self._informers, clock=self._clock)
 
     @property
@@ -111,6 +118,8 @@ class Informers:
             informer.start()
         self._group.spawn("watch hub", self.hub.run, self._group.stop)
         self._group.spawn("cache audit", self.audit.run, self._group.stop)
+        if self._detector is not None:
+            self._group.spawn("mutation detector", self._detector.run, self._group.stop)
 
     @property
     def has_synced(self) -> bool:

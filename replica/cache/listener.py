@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from replica.cache.barrier import Consumer
+    from replica.cache.mutation import MutationDetector
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -95,6 +96,10 @@ class Added(NamedTuple):
     obj: Any
     initial: bool
 
+    @property
+    def objects(self) -> tuple[Any, ...]:
+        return (self.obj,)
+
     def tell(self, handler: Handler[Any]) -> None:
         handler.on_add(self.obj, initial=self.initial)
 
@@ -107,6 +112,10 @@ class Updated(NamedTuple):
     sync: bool
     """Nothing changed: only for listeners that asked for resyncs."""
 
+    @property
+    def objects(self) -> tuple[Any, ...]:
+        return (self.old, self.new)
+
     def tell(self, handler: Handler[Any]) -> None:
         handler.on_update(self.old, self.new)
 
@@ -116,6 +125,10 @@ class Deleted(NamedTuple):
 
     obj: Any
     stale: bool
+
+    @property
+    def objects(self) -> tuple[Any, ...]:
+        return (self.obj,)
 
     def tell(self, handler: Handler[Any]) -> None:
         handler.on_delete(self.obj, stale=self.stale)
@@ -132,13 +145,23 @@ class Listener(Generic[T]):
     Args:
         consumer: Told of each marker after all notifications before it; None when no barrier waits for this listener.
         resync: Does it want to be told of what didn't change?
+        detector: Asked, after each notification, whether the handler changed what it was told of.
     """
 
-    def __init__(self, name: str, handler: Handler[T], *, consumer: Consumer | None, resync: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        handler: Handler[T],
+        *,
+        consumer: Consumer | None,
+        resync: bool = False,
+        detector: MutationDetector | None = None,
+    ) -> None:
         self.name = name
         self._handler = handler
         self._consumer = consumer
         self._resync = resync
+        self._detector = detector
         self._changed = threading.Condition()
         self._buffer: deque[Notification | int] = deque()
         """Notifications, and the revisions of markers."""
@@ -197,7 +220,11 @@ class Listener(Generic[T]):
             self._consumer.leave()
 
     def run(self, stop: threading.Event) -> None:
-        """Feed the handler until stopped or closed."""
+        """Feed the handler until stopped or closed.
+
+        Raises:
+            Mutated: The handler changed what it was told of, and a detector has seen it.
+        """
         while (entries := self._take(stop)) is not None:
             for entry in entries:
                 if isinstance(entry, int):
@@ -209,6 +236,9 @@ class Listener(Generic[T]):
                     entry.tell(self._handler)
                 except Exception as error:  # noqa: BLE001 - a handler may raise anything, and none of it may end the rest
                     _log.exception("handler failed", error, listener=self.name, notification=type(entry).__name__)
+                if self._detector is not None:
+                    for obj in entry.objects:
+                        self._detector.check(obj, self.name)
 
     def _take(self, stop: threading.Event) -> list[Notification | int] | None:
         with self._changed:

@@ -7,11 +7,19 @@ from enum import Enum, IntFlag, auto
 from typing import TYPE_CHECKING, Any
 
 from component import logs
+from component.clock import SystemClock
+from component.metrics import exponential_buckets
+from component.metrics.histogram import histogram
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from component.clock import Clock
+    from component.metrics.histogram import Histogram
+
 _log = logs.get(__name__)
+
+HINT_BUCKETS = exponential_buckets(0.00001, 1.5, 20)
 
 
 class Resource(Enum):
@@ -116,6 +124,7 @@ class Hints:
     """
 
     by_plugin: Mapping[str, tuple[Registration, ...]] = field(default_factory=dict)
+    clock: Clock = field(default_factory=SystemClock)
 
     @classmethod
     def of(cls, registrations: Iterable[Registration]) -> Hints:
@@ -135,7 +144,7 @@ class Hints:
             if registrations is None:
                 return True
             for registration in registrations:
-                if registration.event.covers(event) and _ask(registration, pod, old, new) is Hint.QUEUE:
+                if registration.event.covers(event) and self._ask(registration, event, pod, (old, new)) is Hint.QUEUE:
                     return True
         return not named
 
@@ -152,12 +161,26 @@ class Hints:
         """Did this plugin itself ask for `event`?"""
         return any(registration.event.covers(event) for registration in self.by_plugin.get(plugin, ()))
 
+    def _ask(self, registration: Registration, event: ClusterEvent, pod: Any, change: tuple[Any, Any]) -> Hint:
+        if registration.hint is None:
+            return Hint.QUEUE
+        began = self.clock.now()
+        try:
+            hint = registration.hint(pod, *change)
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything, and none of it may keep the pod asleep
+            _log.exception("queueing hint failed", error, plugin=registration.plugin, event=str(registration.event))
+            hint, told = Hint.QUEUE, "Error"
+        else:
+            told = hint.value
+        _durations().record(self.clock.now() - began, registration.plugin, str(event), told)
+        return hint
 
-def _ask(registration: Registration, pod: Any, old: Any, new: Any) -> Hint:
-    if registration.hint is None:
-        return Hint.QUEUE
-    try:
-        return registration.hint(pod, old, new)
-    except Exception as error:  # noqa: BLE001 - a plugin may raise anything, and none of it may keep the pod asleep
-        _log.exception("queueing hint failed", error, plugin=registration.plugin, event=str(registration.event))
-        return Hint.QUEUE
+
+def _durations() -> Histogram:
+    return histogram(
+        "scheduler_queueing_hint_execution_duration",
+        unit="s",
+        labels=("plugin", "event", "hint"),
+        buckets=HINT_BUCKETS,
+        description="What a plugin takes to say whether an event may help a pod",
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -87,6 +87,10 @@ class InFlight(Generic[P]):
     def happenings(self) -> int:
         """How many events are kept."""
         return len(self._happenings)
+
+    def counts(self) -> dict[str, int]:
+        """How many events are kept, by event."""
+        return Counter(str(happening.event) for happening in self._happenings)
 
     def start(self, pod: P) -> None:
         self._flights[pod.path] = _Flight(self._first + len(self._happenings), pod.uid, pod)

@@ -20,6 +20,7 @@ class QueuedPod(msgspec.Struct, frozen=True, gc=False):
         gated_by: The plugin that keeps it out of the active queue, or "".
         backoff_until: The moment before which it isn't tried again.
         parked_at: When it came into the unschedulable pool.
+        flushed: It left that pool since its patience had ended, not since anything happened.
     """
 
     pod: Pod
@@ -31,6 +32,7 @@ class QueuedPod(msgspec.Struct, frozen=True, gc=False):
     gated_by: str = ""
     backoff_until: float = 0.0
     parked_at: float = 0.0
+    flushed: bool = False
 
     @property
     def key(self) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
@@ -47,6 +49,15 @@ class Pools:
             UNSCHEDULABLE: len(self.unschedulable),
             GATED: len(self.gated),
         }
+
+    def refusals(self) -> dict[tuple[str, str], int]:
+        """Pods that somebody refused or gates, by plugin and profile; one counts for each plugin."""
+        found: Counter[tuple[str, str]] = Counter()
+        for queued in chain(self.active, self.backoff, self.unschedulable, self.gated.values()):
+            if queued.refused_by or queued.gated_by:
+                profile = queued.pod.spec.scheduler
+                found.update((plugin, profile) for plugin in {*queued.refused_by, queued.gated_by} - {""})
+        return found
 
     def find(self, key: str) -> QueuedPod | None:
         return self.active.get(key) or self.backoff.get(key) or self.unschedulable.get(key) or self.gated.get(key)

@@ -7,7 +7,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
-from opentelemetry import metrics
 
 from component.backoff import Backoff
 from component.clock import LONGEST_WAIT
@@ -22,14 +21,13 @@ from replica.queue.hints import (
     Hints,
 )
 from replica.queue.inflight import Happening, InFlight
+from replica.queue.metrics import QueueMetrics
 from replica.queue.nominator import Nominator
 from replica.queue.pod import QueuedPod, by_priority
 from replica.queue.pools import UNSCHEDULABLE, Pools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from opentelemetry.metrics import CallbackOptions
 
     from component.clock import Clock
     from replica.api.pods import Pod
@@ -96,12 +94,7 @@ class SchedulingQueue:
         """The plugins that have kept a pod out so far."""
         self._flights: InFlight[Pod] = InFlight()
         self._incoming: Counter[tuple[str, str]] = Counter()
-        # Read when metrics are, rather than told of each pod: a counter's call costs as much as the queue's own work.
-        metrics.get_meter(__name__).create_observable_counter(
-            "scheduler_queue_incoming_pods",
-            [self._observe],
-            description="Pods that came into a queue, by queue and event",
-        )
+        self._metrics = QueueMetrics(self)
 
     # --- what the informers say
 
@@ -206,6 +199,7 @@ class SchedulingQueue:
                 pod=landed.newest,
                 queued_at=now,
                 refused_by=plugins,
+                flushed=False,
                 backoff_until=now + self._delays.delay(queued.attempts - 1),
             )
             chance = not plugins or landed.missed
@@ -242,6 +236,21 @@ class SchedulingQueue:
         with self._changed:
             self._flush(self._clock.now())
             return self._pools.sizes()
+
+    def incoming(self) -> dict[tuple[str, str], int]:
+        """Pods that came into a queue so far, by queue and event."""
+        with self._changed:
+            return dict(self._incoming)
+
+    def refusals(self) -> dict[tuple[str, str], int]:
+        """Pods that wait though somebody refused or gates them, by plugin and profile; one counts for each plugin."""
+        with self._changed:
+            return self._pools.refusals()
+
+    def happenings(self) -> dict[str, int]:
+        """Cluster events remembered for the pods in flight, by event."""
+        with self._changed:
+            return self._flights.counts()
 
     def in_flight(self) -> int:
         """Pods popped and neither done nor requeued."""
@@ -324,10 +333,5 @@ class SchedulingQueue:
         """Move the pods whose time has come."""
         if now >= self._pools.next_moment():
             self._place(self._pools.rested(now), BACKOFF_COMPLETE)
-            self._place(self._pools.unschedulable.impatient(now), UNSCHEDULABLE_TIMEOUT)
-
-    def _observe(self, _: CallbackOptions) -> Iterable[metrics.Observation]:
-        with self._changed:
-            counts = dict(self._incoming)
-        for (queue, event), count in counts.items():
-            yield metrics.Observation(count, {"queue": queue, "event": event})
+            stale = (replace(queued, flushed=True) for queued in self._pools.unschedulable.impatient(now))
+            self._place(stale, UNSCHEDULABLE_TIMEOUT)

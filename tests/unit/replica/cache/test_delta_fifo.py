@@ -233,6 +233,84 @@ def test_whoever_has_a_marker_has_seen_all_that_was_before_it(script):
     assert consumer.held == consumer.states[-1]
 
 
+class Plain:
+    """The same by the book: a list of what happened to each key since it was popped."""
+
+    def __init__(self):
+        self.waiting = {}
+        self.known = {}
+
+    def note(self, key, kind, obj):
+        found = self.waiting.setdefault(key, [])
+        if kind is DELETED and found and found[-1][0] is DELETED:
+            if isinstance(found[-1][1], DeletedFinalStateUnknown):
+                found[-1] = (kind, obj)
+            return
+        found.append((kind, obj))
+
+    def add(self, key, obj):
+        self.note(key, UPDATED if key in self.known else ADDED, obj)
+        self.known[key] = obj
+
+    def delete(self, key):
+        if key in self.known:
+            self.note(key, DELETED, self.known.pop(key))
+
+    def replace(self, objects):
+        for key in [key for key in self.known if key not in objects]:
+            self.note(key, DELETED, DeletedFinalStateUnknown(self.known[key]))
+        for key, obj in objects.items():
+            self.note(key, REPLACED, obj)
+        self.known = dict(objects)
+
+    def resync(self):
+        for key, obj in self.known.items():
+            if key not in self.waiting:
+                self.note(key, SYNC, obj)
+
+    def pop(self, most):
+        keys = list(self.waiting)[:most]
+        return [(key, [tuple(delta) for delta in self.waiting.pop(key)]) for key in keys]
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("add"), st.sampled_from("abc")),
+            st.tuples(st.just("delete"), st.sampled_from("abc")),
+            st.tuples(st.just("replace"), st.frozensets(st.sampled_from("abc"))),
+            st.tuples(st.just("resync")),
+            st.tuples(st.just("mark")),
+            st.tuples(st.just("pop"), st.integers(1, 3)),
+        ),
+        max_size=60,
+    )
+)
+def test_it_agrees_with_a_plain_model(script):
+    fifo, plain = DeltaFIFO(), Plain()
+    for number, (name, *arguments) in enumerate(script):
+        if name == "add":
+            fifo.add(arguments[0], number)
+            plain.add(arguments[0], number)
+        elif name == "delete":
+            fifo.delete(arguments[0])
+            plain.delete(arguments[0])
+        elif name == "replace":
+            objects = dict.fromkeys(sorted(arguments[0]), number)
+            fifo.replace(objects, number)
+            plain.replace(objects)
+        elif name == "resync":
+            fifo.resync()
+            plain.resync()
+        elif name == "mark":
+            fifo.mark(number)
+        else:
+            popped = [(key, [tuple(delta) for delta in found]) for key, found in pop(fifo, *arguments).deltas]
+            assert popped == plain.pop(*arguments)
+        assert len(fifo) == len(plain.waiting)
+        assert fifo.all_newest() == plain.known
+
+
 # --- waiting
 
 

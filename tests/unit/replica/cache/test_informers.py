@@ -12,6 +12,7 @@ from lockd.errors import Unavailable
 from replica.api.kinds import EVENT, NODE, POD
 from replica.cache.informers import BY_NODE, READ, Informers
 from replica.cache.listener import Handlers
+from replica.cache.metrics import processing_latency
 from tests.harness.fake_etcd import FakeEtcd
 from tests.harness.stored import PREFIX, node_key, node_value, pod_key, pod_value
 from tests.harness.wait import eventually
@@ -198,3 +199,20 @@ def test_other_segments_can_have_a_route(etcd, group):
     assert seen == [[b"theirs"], [b"mine"]]
     group.request_stop()
     informers.close()
+
+
+def test_metrics_say_for_each_kind_how_far_its_store_is_and_what_waits(etcd, informers):
+    etcd.put(pod_key("a"), pod_value("a"))
+    synced(informers)
+    revisions = {o.attributes["resource"]: o for o in informers._metrics._revisions(None)}
+    assert set(revisions) == {kind.plural for kind in READ}
+    assert {o.value for o in revisions.values()} == {etcd.revision}
+    assert revisions["priorityclasses"].attributes == {
+        "name": "kube-scheduler",
+        "group": "scheduling.k8s.io",
+        "version": "v1",
+        "resource": "priorityclasses",
+    }
+    assert {o.value for o in informers._metrics._queued(None)} == {0}
+    (series,) = [point for point in processing_latency().points() if point.labels[3] == "pods"]
+    assert sum(series.counts) >= 1

@@ -462,7 +462,7 @@ def test_it_counts_who_came_into_which_queue_and_why(queue, clock):
     queue.move_all(NODE_ADD)
     clock.advance(1)
     pop(queue)
-    counted = {(o.attributes["queue"], o.attributes["event"]): o.value for o in queue._observe(None)}
+    counted = queue.incoming()
     assert counted == {
         ("active", "PodAdd"): 1,
         ("gated", "PodAdd"): 1,
@@ -483,3 +483,48 @@ def test_an_event_that_concerns_no_refusing_plugin_asks_no_hint_and_looks_at_no_
     assert asked == []
     queue.move_all(NODE_ADD)
     assert len(asked) == 100
+
+
+# --- metrics
+
+
+def test_refusals_are_counted_by_plugin_wherever_the_pod_waits(queue, clock):
+    for name in ("a", "b", "c"):
+        queue.add(pod(name))
+    queue.add(pod("g", gates=("wait",)))
+    for queued in pop(queue, 3):
+        queue.requeue(queued, {"a": (FIT, AFFINITY), "b": (FIT,), "c": ()}[queued.pod.name])
+    profile = "default-scheduler"
+    told = {(FIT, profile): 2, (AFFINITY, profile): 1, ("SchedulingGates", profile): 1}
+    assert queue.refusals() == told
+    queue.move_all(NODE_ADD)
+    assert queue.pending()["backoff"] == 3
+    assert queue.refusals() == told, "until they are tried again"
+    clock.advance(2)
+    assert queue.pending()["active"] == 3
+    assert queue.refusals() == told
+    pop(queue, 3)
+    assert queue.refusals() == {("SchedulingGates", profile): 1}
+
+
+def test_events_in_flight_are_counted_by_their_names(queue):
+    queue.add(pod("a"))
+    pop(queue)
+    queue.move_all(NODE_ADD)
+    queue.move_all(NODE_ADD)
+    queue.move_all(ASSIGNED_POD_DELETE)
+    assert queue.happenings() == {"NodeAdd": 2, "AssignedPodDelete": 1}
+    queue.done("default/a")
+    assert queue.happenings() == {}
+
+
+def test_a_pod_that_only_its_patience_brought_back_is_marked(queue, clock):
+    queue.add(pod("a"))
+    fail(queue, "a")
+    clock.advance(301)
+    (flushed,) = pop(queue)
+    assert flushed.flushed
+    queue.requeue(flushed, ("Fit",))
+    queue.activate(["default/a"])
+    (again,) = pop(queue)
+    assert not again.flushed
