@@ -48,7 +48,8 @@ lock: $(STAMP) ## pin what pyproject.toml asks for in requirements.lock
 mutants: $(STAMP) ## plant one-line bugs, each must turn a test red
 	$(BIN)/python -m tests.mutants
 
-bench: $(STAMP) ## measure: guarded writes on a real etcd
+bench: $(STAMP) ## measure on clusters of real processes, beside what is possible at most; ARGS="--runs 5"
+	@$(BIN)/chaosctl bench --all $(ARGS)
 	$(PYTEST) -s -p no:randomly tests/bench
 
 chaos: $(STAMP) ## run the slow tests: the chaos suite, larger searches, trials

@@ -13,6 +13,7 @@ import click
 
 from chaos import handoff, spans, summary
 from chaos.auditing import audited
+from chaos.bench.commands import bench_command
 from chaos.cluster import ending, launch
 from chaos.cluster.plan import FAST, Plan
 from chaos.cluster.supervisor import supervise
@@ -166,3 +167,6 @@ def _stop_by_signal() -> threading.Event:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: stop.set())
     return stop
+
+
+main.add_command(bench_command(_stop_by_signal))
