@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -23,7 +24,7 @@ class Node(Object, frozen=True, gc=False, kw_only=True):
         allocatable: What its pods may take together (`status.allocatable`, else `status.capacity`).
         taints: As in `spec.taints`.
         unschedulable: Cordoned.
-        images: (image name, bytes) of what it already has, one for each name.
+        images: Name -> bytes of what it already has; an image may have several names. Not to be changed.
         ready: Its `Ready` condition, True when it has none.
         deleting: Is it marked for deletion?
     """
@@ -33,7 +34,7 @@ class Node(Object, frozen=True, gc=False, kw_only=True):
     allocatable: Amounts = ()
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
-    images: tuple[tuple[str, int], ...] = ()
+    images: Mapping[str, int] = {}
     ready: bool = True
     deleting: bool = False
 
@@ -89,7 +90,7 @@ def read_node(raw: bytes) -> tuple[Metadata, dict[str, Any]]:
         "allocatable": frozen({PODS: DEFAULT_PODS, **parse_amounts(amounts)}),
         "taints": document.spec.taints,
         "unschedulable": document.spec.unschedulable,
-        "images": tuple((name, image.size_bytes) for image in status.images for name in image.names),
+        "images": {name: image.size_bytes for image in status.images for name in image.names},
         "ready": all(ready),
         "deleting": bool(document.metadata.deletion_timestamp),
     }

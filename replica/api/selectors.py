@@ -71,7 +71,7 @@ def requirement_problem(requirement: Requirement, operators: tuple[str, ...] = L
             return f"{requirement.operator} needs values"
         case "Exists" | "DoesNotExist" if count:
             return f"{requirement.operator} takes no values"
-        case "Gt" | "Lt" if count != 1 or _integer(requirement.values[0]) is None:
+        case "Gt" | "Lt" if count != 1 or integer(requirement.values[0]) is None:
             return f"{requirement.operator} needs one value, an integer"
     return None
 
@@ -99,7 +99,7 @@ def compile_requirement(requirement: Requirement, operators: tuple[str, ...] = L
     above = requirement.operator == "Gt"
 
     def compare(labels: Mapping[str, str]) -> bool:
-        number = _integer(labels.get(key, ""))
+        number = integer(labels.get(key, ""))
         return number is not None and (number > bound if above else number < bound)
 
     return compare
@@ -151,7 +151,7 @@ _EQUAL: Final = re.compile(r"(?P<key>[^\s!=,()]+)\s*(?P<operator>==|=|!=)\s*(?P<
 _EXISTS: Final = re.compile(r"(?P<absent>!?)\s*(?P<key>[^\s!=,()]+)")
 
 
-_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,63}")
 
 
 def parse_selector(text: str) -> LabelSelector:
@@ -188,5 +188,9 @@ def _every(predicates: tuple[LabelPredicate, ...]) -> LabelPredicate:
     return lambda labels: all(predicate(labels) for predicate in predicates)
 
 
-def _integer(text: str) -> int | None:
-    return int(text) if _INTEGER.fullmatch(text) else None
+def integer(text: str) -> int | None:
+    """A label's value as a 64-bit integer, None where it is none."""
+    if _INTEGER.fullmatch(text) is None:
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None

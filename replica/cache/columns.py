@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from replica.cache.facts import Facts
+from replica.cache.host_ports import HostPorts
 from replica.cache.nodes import Nodes
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ class Columns:
         self.index: dict[str, int] = {}
         self.objects: list[Node | None] = []
         self.pods: list[dict[str, Pod]] = []
+        self.ports = HostPorts()
 
     def grown(self, lanes: int, capacity: int) -> Columns:
         """A copy with room for more."""
@@ -45,6 +48,7 @@ class Columns:
         copy.index = dict(self.index)
         copy.objects = list(self.objects)
         copy.pods = list(map(dict, self.pods))
+        copy.ports = self.ports.copy()
         return copy
 
     def append_row(self) -> None:
@@ -73,9 +77,15 @@ class Columns:
         self.rename(row, source.names[row])
         self.objects[row] = source.objects[row]
         self.pods[row] = dict(source.pods[row])
+        self.ports.put(row, source.ports.of(row))
 
-    def view(self, lanes: Mapping[str, int], changes: Changes) -> Nodes:
-        """All rows, for those who read."""
+    def view(self, lanes: Mapping[str, int], changes: Changes, node_changes: Changes) -> Nodes:
+        """All rows, for those who read.
+
+        Args:
+            changes: Of rows, from one snapshot to the next.
+            node_changes: Of the nodes alone.
+        """
         rows = len(self.names)
         return Nodes(
             lanes=dict(lanes),
@@ -91,5 +101,8 @@ class Columns:
             objects=self.objects,
             pods=self.pods,
             count=0,
+            total=0,
             changes=changes,
+            ports=self.ports,
+            facts=Facts(self.objects, node_changes),
         )

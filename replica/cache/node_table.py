@@ -6,18 +6,20 @@ Informers change it from their threads; a scheduling cycle reads a snapshot, for
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from replica.api import resources
 from replica.cache.columns import Columns
+from replica.cache.host_ports import NONE
 from replica.cache.nodes import CPU, EPHEMERAL, LANES, MEMORY, PODS, Changes
 
 if TYPE_CHECKING:
     from replica.api.nodes import Node
     from replica.api.pods import Pod
-    from replica.api.podspec import PodSpec
+    from replica.api.podspec import HostPort, PodSpec
     from replica.cache.nodes import Nodes
 
 LIMIT = 1 << 56
@@ -70,6 +72,7 @@ class _Entry:
     pods: dict[str, Pod] = field(default_factory=dict)
     sums: dict[int, int] = field(default_factory=dict)
     scoring: list[int] = field(default_factory=lambda: [0, 0])
+    ports: Counter[HostPort] = field(default_factory=Counter)
 
 
 class NodeTable:
@@ -88,6 +91,8 @@ class NodeTable:
         self._count = 0
         self._changed: set[int] = set()
         self._changes = Changes()
+        self._node_changed: set[int] = set()
+        self._node_changes = Changes()
         self._copy = Columns(len(LANES), capacity)
         self._view: Nodes | None = None
 
@@ -125,6 +130,7 @@ class NodeTable:
             live.rename(row, "")
             live.objects[row] = None
             live.pods[row] = {}
+            live.ports.put(row, NONE)
             self._free.append(row)
             self._count -= 1
             self._touch(row, node=True)
@@ -139,9 +145,9 @@ class NodeTable:
         with self._lock:
             entry = self._entry(node)
             if (old := entry.pods.get(pod.uid)) is not None:
-                self._account(entry, demand_of(old.spec), -1)
+                self._account(entry, old.spec, -1)
             entry.pods[pod.uid] = pod
-            self._account(entry, demand_of(pod.spec), 1)
+            self._account(entry, pod.spec, 1)
             if entry.row is None:
                 return False
             self._write_usage(entry, entry.row)
@@ -155,7 +161,7 @@ class NodeTable:
             entry = self._entries.get(node)
             if entry is None or (old := entry.pods.pop(uid, None)) is None:
                 return False
-            self._account(entry, demand_of(old.spec), -1)
+            self._account(entry, old.spec, -1)
             if entry.row is not None:
                 self._write_usage(entry, entry.row)
                 del self._live.pods[entry.row][uid]
@@ -184,11 +190,14 @@ class NodeTable:
                 for row in self._changed:
                     copy.copy_row(row, live)
                 self._changes.add(self._changed)
+                if self._node_changed:
+                    self._node_changes.add(self._node_changed)
             self._changed.clear()
+            self._node_changed.clear()
             if self._view is None:
                 self._changes.forget()
-                self._view = copy.view(self._lanes, self._changes)
-            self._view.count = self._count
+                self._view = copy.view(self._lanes, self._changes, self._node_changes)
+            self._view.count = self._view.total = self._count
             return self._view
 
     # --- under the lock ----------------------------------------------------------------------------------------------
@@ -225,8 +234,8 @@ class NodeTable:
         self._count += 1
         return row
 
-    def _account(self, entry: _Entry, demand: Demand, sign: int) -> None:
-        sums = entry.sums
+    def _account(self, entry: _Entry, spec: PodSpec, sign: int) -> None:
+        demand, sums = demand_of(spec), entry.sums
         sums[CPU] = sums.get(CPU, 0) + sign * demand.cpu
         sums[MEMORY] = sums.get(MEMORY, 0) + sign * demand.memory
         sums[PODS] = sums.get(PODS, 0) + sign
@@ -237,6 +246,10 @@ class NodeTable:
             sums[lane] = sums.get(lane, 0) + sign * amount
         entry.scoring[0] += sign * demand.scoring_cpu
         entry.scoring[1] += sign * demand.scoring_memory
+        for port in spec.host_ports:
+            entry.ports[port] += sign
+            if not entry.ports[port]:
+                del entry.ports[port]
 
     def _write_usage(self, entry: _Entry, row: int) -> None:
         requested, scoring = self._live.requested, self._live.scoring
@@ -244,10 +257,12 @@ class NodeTable:
             requested[lane, row] = min(amount, DEMAND_LIMIT)
         scoring[0, row] = min(entry.scoring[0], DEMAND_LIMIT)
         scoring[1, row] = min(entry.scoring[1], DEMAND_LIMIT)
+        self._live.ports.put(row, frozenset(entry.ports) if entry.ports else NONE)
 
     def _touch(self, row: int, *, node: bool = False) -> None:
         self._generation += 1
         self._live.generation[row] = self._generation
         if node:
             self._live.node_generation[row] = self._generation
+            self._node_changed.add(row)
         self._changed.add(row)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from replica.api.nodes import Node
     from replica.api.pods import Pod
+    from replica.api.podspec import HostPort
+    from replica.api.selectors import Requirement
+    from replica.cache.facts import Facts
+    from replica.cache.host_ports import HostPorts
+
+C = TypeVar("C", bound=np.generic)
 
 Amounts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -78,7 +84,10 @@ class Nodes:
         objects: The nodes by row (None where not valid).
         pods: By row, the pods on the node by uid.
         count: Rows that are valid.
+        total: How many nodes the whole table has.
         changes: Of the whole table, from one snapshot to the next.
+        ports: The host ports taken, by row of the whole table.
+        facts: Labels, taints and images, by row of the whole table; `cut` makes a column of these rows of them.
         part: The table's rows that these are; None for all of them.
     """
 
@@ -86,6 +95,7 @@ class Nodes:
         "allocatable",
         "changes",
         "count",
+        "facts",
         "generation",
         "index",
         "lanes",
@@ -94,8 +104,10 @@ class Nodes:
         "objects",
         "part",
         "pods",
+        "ports",
         "requested",
         "scoring",
+        "total",
         "unschedulable",
         "valid",
     )
@@ -116,7 +128,10 @@ class Nodes:
         objects: Sequence[Node | None],
         pods: Sequence[Mapping[str, Pod]],
         count: int,
+        total: int,
         changes: Changes,
+        ports: HostPorts,
+        facts: Facts,
         part: Sequence[int] | None = None,
     ) -> None:
         self.lanes = lanes
@@ -132,7 +147,10 @@ class Nodes:
         self.objects = objects
         self.pods = pods
         self.count = count
+        self.total = total
         self.changes = changes
+        self.ports = ports
+        self.facts = facts
         self.part = part
 
     @property
@@ -141,12 +159,22 @@ class Nodes:
 
     def named(self, names: Iterable[str]) -> Flags:
         """bool[size]: the rows of these nodes; names of none are ignored."""
-        rows = [row for name in names if (row := self.index.get(name)) is not None]
-        if self.part is not None:
-            return np.isin(self.part, rows)
-        flags = np.zeros(self.size, np.bool_)
-        flags[rows] = True
-        return flags
+        return self._flags([row for name in names if (row := self.index.get(name)) is not None])
+
+    def labelled(self, requirement: Requirement) -> Flags:
+        """bool[size]: the nodes whose labels meet an expression; none does one that means nothing."""
+        return self.cut(self.facts.label(requirement.key).match(requirement))
+
+    def taken(self, ports: Iterable[HostPort]) -> Flags | None:
+        """bool[size]: the nodes where one of these host ports isn't free; None where all are everywhere."""
+        rows = self.ports.taken(ports)
+        if not rows:
+            return None
+        return self._flags(rows)
+
+    def cut(self, column: NDArray[C]) -> NDArray[C]:
+        """These rows of a column over the whole table."""
+        return column if self.part is None else column[list(self.part)]
 
     def take(self, rows: Sequence[int]) -> Nodes:
         """Some rows of the whole table as nodes of their own: to ask again about those that changed."""
@@ -167,6 +195,17 @@ class Nodes:
             objects=[self.objects[row] for row in rows],
             pods=[self.pods[row] for row in rows],
             count=int(np.count_nonzero(valid)),
+            total=self.total,
             changes=self.changes,
+            ports=self.ports,
+            facts=self.facts,
             part=tuple(rows),
         )
+
+    def _flags(self, rows: Collection[int]) -> Flags:
+        """bool[size] from rows of the whole table."""
+        if self.part is not None:
+            return np.isin(self.part, list(rows))
+        flags = np.zeros(self.size, np.bool_)
+        flags[list(rows)] = True
+        return flags

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replica.framework.interface import Normalizer, Refusal, ScorePlugin
+from replica.framework.interface import Normalizer, Refusal, Scaler, ScorePlugin
 from replica.framework.node_info import NodeInfo
 from replica.framework.status import Code, PluginFailed
 
@@ -55,7 +55,7 @@ def score_one_by_one(plugin: NodeScorePlugin, state: CycleState, pod: Pod, nodes
 class Weighted:
     """A Score plugin and what its scores are multiplied by."""
 
-    __slots__ = ("normalizer", "one_by_one", "plugin", "vector", "weight")
+    __slots__ = ("normalizer", "one_by_one", "plugin", "scaler", "vector", "weight")
 
     def __init__(self, plugin: ScorePlugin | NodeScorePlugin, weight: int) -> None:
         self.plugin = plugin
@@ -64,13 +64,15 @@ class Weighted:
         self.vector = plugin if isinstance(plugin, ScorePlugin) else None
         self.one_by_one = None if isinstance(plugin, ScorePlugin) else plugin
         self.normalizer = plugin if isinstance(plugin, Normalizer) else None
+        self.scaler = plugin if isinstance(plugin, Scaler) and self.normalizer is None else None
 
-    def score(self, state: CycleState, pod: Pod, nodes: Nodes, feasible: Flags) -> Amounts:
+    def score(self, state: CycleState, pod: Pod, nodes: Nodes, feasible: Flags) -> Amounts | None:
+        """int64[size]; None where it is 0 for all."""
         if self.vector is not None:
             return self.vector.score(state, pod, nodes)
         if self.one_by_one is not None:
             return score_one_by_one(self.one_by_one, state, pod, nodes, feasible)
-        return np.zeros(nodes.size, np.int64)
+        return None
 
 
 def _rows(rows: list[int], size: int) -> Flags:

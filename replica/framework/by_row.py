@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from replica.framework.interface import HIGHEST_SCORE, Normalizer, RowFilterPlugin, RowScorePlugin
-from replica.framework.status import PluginFailed
+from replica.framework.interface import HIGHEST_SCORE, RowFilterPlugin, RowScorePlugin
+from replica.framework.status import PluginFailed, as_failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class ByRow:
     """The same filters and scores as columns would give, for a few rows."""
 
-    def __init__(self, filters: Sequence[RowFilterPlugin], scores: Sequence[tuple[RowScorePlugin, int]]) -> None:
+    def __init__(self, filters: Sequence[RowFilterPlugin], scores: Sequence[tuple[RowScorePlugin, int | None]]) -> None:
         self._filters = tuple(filters)
         self._scores = tuple(scores)
 
@@ -27,10 +27,11 @@ class ByRow:
     def of(cls, filters: Sequence[Plugin], scores: Sequence[Weighted]) -> Self | None:
         """None when some plugin can't be asked about one row."""
         row_filters = [plugin for plugin in filters if isinstance(plugin, RowFilterPlugin)]
+        # One that normalizes may be left out for the pods that share; others of it don't share.
         row_scores = [
-            (each.plugin, each.weight)
+            (each.plugin, None if each.scaler else each.weight)
             for each in scores
-            if isinstance(each.plugin, RowScorePlugin) and not isinstance(each.plugin, Normalizer)
+            if isinstance(each.plugin, RowScorePlugin)
         ]
         if len(row_filters) < len(filters) or len(row_scores) < len(scores):
             return None
@@ -43,8 +44,11 @@ class ByRow:
             PluginFailed: A plugin is broken.
         """
         for row in rows:
-            fits = self._fits(known, nodes, row)
-            known.update_row(row, fits=fits, score=self._score(known, nodes, row) if fits else 0)
+            if self._fits(known, nodes, row):
+                score, parts = self._score(known, nodes, row)
+                known.update_row(row, fits=True, score=score, parts=parts)
+            else:
+                known.update_row(row, fits=False, score=0)
 
     def _fits(self, known: Standing, nodes: Nodes, row: int) -> bool:
         if not nodes.valid.item(row) or (known.names is not None and nodes.names[row] not in known.names):
@@ -56,21 +60,25 @@ class ByRow:
             try:
                 passes = plugin.filter_row(state, known.pod, nodes, row)
             except Exception as error:
-                raise PluginFailed(plugin.name, "Filter", str(error) or repr(error)) from error
+                raise as_failure(error, plugin.name, "Filter") from error
             if not passes:
                 return False
         return True
 
-    def _score(self, known: Standing, nodes: Nodes, row: int) -> int:
-        state, total = known.state, 0
+    def _score(self, known: Standing, nodes: Nodes, row: int) -> tuple[int, list[int]]:
+        """The weighted sum, and what is still to be scaled."""
+        state, total, parts = known.state, 0, []
         for plugin, weight in self._scores:
             if plugin.name in state.skip_score:
                 continue
             try:
                 score = plugin.score_row(state, known.pod, nodes, row)
             except Exception as error:
-                raise PluginFailed(plugin.name, "Score", str(error) or repr(error)) from error
+                raise as_failure(error, plugin.name, "Score") from error
+            if weight is None:
+                parts.append(score)
+                continue
             if not 0 <= score <= HIGHEST_SCORE:
                 raise PluginFailed(plugin.name, "Score", f"score {score} is outside 0 to {HIGHEST_SCORE}")
             total += score * weight
-        return total
+        return total, parts

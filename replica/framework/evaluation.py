@@ -10,24 +10,21 @@ import numpy as np
 from replica.framework.adapter import filter_one_by_one
 from replica.framework.by_row import ByRow
 from replica.framework.diagnosis import Diagnosis
-from replica.framework.interface import (
-    HIGHEST_SCORE,
-    FilterPlugin,
-    NodeFilterPlugin,
-)
+from replica.framework.interface import FilterPlugin, NodeFilterPlugin, WiderPlugin
 from replica.framework.reasons import Reasons
+from replica.framework.scoring import Scoring
 from replica.framework.standing import Standing, Standings
-from replica.framework.status import Code, PluginFailed
+from replica.framework.status import Code, PluginFailed, as_failure
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Hashable, Sequence
 
     from replica.api.pods import Pod
-    from replica.cache.nodes import Amounts, Flags, Nodes
+    from replica.cache.nodes import Flags, Nodes
     from replica.framework.adapter import Weighted
     from replica.framework.cycle_state import CycleState
-    from replica.framework.interface import Plugin, PreFilterPlugin, PreScorePlugin, Refusal
+    from replica.framework.interface import PreFilterPlugin, PreScorePlugin, Refusal
     from replica.framework.metrics import FrameworkMetrics
 
 
@@ -88,7 +85,9 @@ class Evaluator:
             if isinstance(plugin, NodeFilterPlugin) and not isinstance(plugin, FilterPlugin)
         )
         self._pre_scores = tuple(pre_scores)
-        self._scores = tuple(scores)
+        self._scoring = Scoring(scores, metrics)
+        asked = (*pre_filters, *filters, *(each.plugin for each in scores))
+        self._wider = tuple({each.name: each for each in asked if isinstance(each, WiderPlugin)}.values())
         self._standings = Standings()
         self._by_row = ByRow.of(filters, scores)
         self._draw = draw
@@ -115,7 +114,7 @@ class Evaluator:
             if (row := known.choose(self._draw)) is not None:
                 return Placement(nodes.names[row], row, known.count, nodes.count, known.score(row))
         standing = self._evaluate(state, pod, nodes, shared=signature is not None)
-        if signature is not None and self._may_share(state):
+        if signature is not None and self._scoring.lasts(state):
             self._standings.put(signature, standing)
         row = standing.choose(self._draw)
         if standing.diagnosis is not None or row is None:
@@ -125,21 +124,21 @@ class Evaluator:
     def _evaluate(self, state: CycleState, pod: Pod, nodes: Nodes, *, shared: bool) -> Standing:
         """A pass over all nodes. What is shared is scored even if there is one feasible node and no choice."""
         found = self._pre_filter(state, pod, nodes)
-        serial = nodes.changes.serial
+        across = self._across(pod, nodes) if shared else ()
         if isinstance(found, Diagnosis):
-            return Standing(pod, state, nodes=nodes, serial=serial, diagnosis=found)
+            return Standing(pod, state, nodes=nodes, across=across, diagnosis=found)
         names, narrowed_by = found
         trace = _Trace(nodes.valid if names is None else nodes.valid & nodes.named(names), narrowed_by)
         feasible = self._filter(state, pod, nodes, trace)
         count = int(np.count_nonzero(feasible))
         if not count:
             found = self._diagnose(state, pod, nodes, trace)
-            return Standing(pod, state, nodes=nodes, serial=serial, diagnosis=found)
+            return Standing(pod, state, nodes=nodes, across=across, diagnosis=found)
         scores = None
         if count > 1 or shared:
             self._pre_score(state, pod, nodes, feasible)
-            scores = self._score(state, pod, nodes, feasible)
-        return Standing(pod, state, nodes=nodes, serial=serial, names=names, feasible=feasible, scores=scores)
+            scores = self._scoring.score(state, pod, nodes, feasible)
+        return Standing(pod, state, nodes=nodes, across=across, names=names, feasible=feasible, scores=scores)
 
     def _renew(self, known: Standing, nodes: Nodes) -> bool:
         """Ask again about the rows that changed since; False when a pass over all nodes is the better way."""
@@ -147,7 +146,7 @@ class Evaluator:
         if changed is None or len(changed) > max(1, nodes.size // 8):
             return False
         if changed:
-            if known.diagnosis is not None:
+            if known.diagnosis is not None or known.across != self._across(known.pod, nodes):
                 return False
             rows = sorted(changed)
             if self._by_row is not None and len(rows) <= MOST_BY_ROW:
@@ -157,36 +156,25 @@ class Evaluator:
             part = nodes.take(rows)
             trace = _Trace(part.valid if known.names is None else part.valid & part.named(known.names))
             feasible = self._filter(known.state, known.pod, part, trace)
-            known.update(rows, feasible, self._score(known.state, known.pod, part, feasible))
+            known.update(rows, feasible, self._scoring.score(known.state, known.pod, part, feasible))
         known.serial = nodes.changes.serial
         return True
 
-    def _may_share(self, state: CycleState) -> bool:
-        """Does each node's score depend on that node alone? A normalized one depends on all that are feasible."""
-        return all(each.normalizer is None or each.plugin.name in state.skip_score for each in self._scores)
+    def _across(self, pod: Pod, nodes: Nodes) -> tuple[Hashable, ...]:
+        """What plugins look at beyond the node that they judge.
+
+        Raises:
+            PluginFailed: A plugin is broken.
+        """
+        found = []
+        for plugin in self._wider:
+            try:
+                found.append(plugin.across(pod, nodes))
+            except Exception as error:
+                raise as_failure(error, plugin.name, "Filter") from error
+        return tuple(found)
 
     # --- steps -------------------------------------------------------------------------------------------------------
-
-    def _score(self, state: CycleState, pod: Pod, nodes: Nodes, feasible: Flags) -> Amounts:
-        """int64[size]: the weighted sum of all scores. Rows that aren't feasible don't matter."""
-        total = np.zeros(nodes.size, np.int64)
-        began = self._metrics.begin(state)
-        for weighted in self._scores:
-            plugin = weighted.plugin
-            if plugin.name in state.skip_score:
-                continue
-            start = self._metrics.begin(state)
-            try:
-                scores = weighted.score(state, pod, nodes, feasible)
-                if weighted.normalizer is not None:
-                    scores = weighted.normalizer.normalize(state, pod, scores, feasible)
-                _check_range(scores, feasible)
-                total += scores * weighted.weight
-            except Exception as error:
-                raise as_failure(error, plugin, "Score") from error
-            self._metrics.plugin(plugin.name, "Score", "Success", start)
-        self._metrics.point("Score", "Success", began)
-        return total
 
     def _pre_filter(
         self, state: CycleState, pod: Pod, nodes: Nodes
@@ -200,7 +188,7 @@ class Evaluator:
             try:
                 result = plugin.pre_filter(state, pod, nodes)
             except Exception as error:
-                raise as_failure(error, plugin, "PreFilter") from error
+                raise as_failure(error, plugin.name, "PreFilter") from error
             status = result.status
             self._metrics.plugin(plugin.name, "PreFilter", status.code.value, start)
             if status.rejected:
@@ -234,7 +222,7 @@ class Evaluator:
                     trace.verdicts.append((plugin, verdict))
                     passed = passed & verdict
             except Exception as error:
-                raise as_failure(error, plugin, "Filter") from error
+                raise as_failure(error, plugin.name, "Filter") from error
             self._metrics.plugin(plugin.name, "Filter", "Success", start)
         for one in self._node_filters:
             if one.name in state.skip_filter or not passed.any():
@@ -243,7 +231,7 @@ class Evaluator:
             try:
                 passed, refusals = filter_one_by_one(one, state, pod, nodes, passed)
             except Exception as error:
-                raise as_failure(error, one, "Filter") from error
+                raise as_failure(error, one.name, "Filter") from error
             trace.refusals.append((one.name, refusals))
             self._metrics.plugin(one.name, "Filter", "Success", start)
         self._metrics.point("Filter", "Success", began)
@@ -256,7 +244,7 @@ class Evaluator:
             try:
                 status = plugin.pre_score(state, pod, nodes, feasible)
             except Exception as error:
-                raise as_failure(error, plugin, "PreScore") from error
+                raise as_failure(error, plugin.name, "PreScore") from error
             self._metrics.plugin(plugin.name, "PreScore", status.code.value, start)
             if status.code is Code.SKIP:
                 state.skip_score.add(plugin.name)
@@ -277,7 +265,7 @@ class Evaluator:
                 try:
                     found.add(plugin.name, plugin.explain(state, pod, nodes), refused)
                 except Exception as error:
-                    raise as_failure(error, plugin, "Filter") from error
+                    raise as_failure(error, plugin.name, "Filter") from error
             remaining = remaining & verdict
         for name, refusals in trace.refusals:
             found.add(name, refusals, remaining)
@@ -287,15 +275,3 @@ class Evaluator:
             frozenset(found.plugins),
             resolvable=found.resolvable if found.resolvable.any() else None,
         )
-
-
-def as_failure(error: Exception, plugin: Plugin, point: str) -> PluginFailed:
-    """What a plugin raised, with its name."""
-    return error if isinstance(error, PluginFailed) else PluginFailed(plugin.name, point, str(error) or repr(error))
-
-
-def _check_range(scores: Amounts, feasible: Flags) -> None:
-    """Scores after NormalizeScore lie in range, on feasible rows."""
-    outside = ((scores < 0) | (scores > HIGHEST_SCORE)) & feasible
-    if outside.any():
-        raise ValueError(f"score {int(scores[outside][0])} is outside 0 to {HIGHEST_SCORE}")

@@ -73,12 +73,22 @@ class SigningPlugin(Plugin, Protocol):
     """Tells pods apart by what this plugin's PreFilter, Filter and Score read of them.
 
     Pods whose signatures agree in all plugins share one evaluation, and only nodes that changed are asked about again.
-    So what this plugin says of a node must follow from the signature and that node alone, not from other nodes or from
-    which are feasible; for a pod of which that isn't true it gives None. Without this protocol no pod shares.
+    So what this plugin says of a node must follow from the signature and that node alone (and from what `WiderPlugin`
+    tells), not from which are feasible; for a pod of which that isn't true it gives None. Without this protocol no pod
+    shares.
     """
 
     def signature(self, pod: Pod) -> Hashable | None:
         """Equal for pods that this plugin treats alike on every node; None for a pod that can't share."""
+        ...
+
+
+@runtime_checkable
+class WiderPlugin(Plugin, Protocol):
+    """A Filter or Score that looks beyond the node it judges: all nodes are asked about anew when this has changed."""
+
+    def across(self, pod: Pod, nodes: Nodes) -> Hashable:
+        """What its verdicts on a pod depend on besides each node itself, such as how many nodes there are."""
         ...
 
 
@@ -161,17 +171,32 @@ class PreScorePlugin(Plugin, Protocol):
 class ScorePlugin(Plugin, Protocol):
     """Ranks nodes: more is better."""
 
-    def score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Amounts:
-        """int64[size]: 0 to HIGHEST_SCORE, or anything when the plugin normalizes. Only feasible rows are looked at."""
+    def score(self, state: CycleState, pod: Pod, nodes: Nodes) -> Amounts | None:
+        """int64[size]: 0 to HIGHEST_SCORE, or anything when the plugin normalizes; None where it is 0 for all nodes.
+
+        Only feasible rows are looked at.
+        """
         ...
 
 
 @runtime_checkable
 class Normalizer(Plugin, Protocol):
-    """A Score plugin (of either form) whose scores are brought to 0 to HIGHEST_SCORE in a second step."""
+    """A Score plugin (of either form) whose scores are brought to 0 to HIGHEST_SCORE in a second step.
+
+    Its pods don't share an evaluation, since a score may depend on all that are feasible; those of a `Scaler` do.
+    """
 
     def normalize(self, state: CycleState, pod: Pod, scores: Amounts, feasible: Flags) -> Amounts:
         """int64[size] from what `score` gave. Rows that aren't feasible don't matter."""
+        ...
+
+
+@runtime_checkable
+class Scaler(Plugin, Protocol):
+    """A Score plugin whose scores, 0 or more, are brought to range by the greatest of a feasible node alone."""
+
+    def scale(self, scores: Amounts, greatest: int) -> Amounts:
+        """int64, 0 to HIGHEST_SCORE, from what `score` gave; `greatest` may be 0."""
         ...
 
 

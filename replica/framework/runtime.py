@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from lockd.errors import ConfigError
 from replica.framework.adapter import Weighted
-from replica.framework.evaluation import Evaluator, as_failure
+from replica.framework.evaluation import Evaluator
 from replica.framework.interface import EnqueueExtensions, PostFilterResult, SigningPlugin
 from replica.framework.metrics import FrameworkMetrics
 from replica.framework.profile import Point
-from replica.framework.status import SUCCESS, Code, PluginFailed, Status, unschedulable
+from replica.framework.status import SUCCESS, Code, PluginFailed, Status, as_failure, unschedulable
 from replica.framework.waiting import LONGEST_PERMIT_WAIT
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class Runtime:
             try:
                 result = plugin.post_filter(state, pod, nodes, diagnosis)
             except Exception as error:
-                raise as_failure(error, plugin, "PostFilter") from error
+                raise as_failure(error, plugin.name, "PostFilter") from error
             self._metrics.plugin(plugin.name, "PostFilter", result.status.code.value, start)
             if result.status.ok or not result.status.rejected:
                 break
@@ -260,7 +260,7 @@ class Runtime:
         try:
             status: Status = call(plugin)
         except Exception as error:  # noqa: BLE001  a plugin may raise anything; it ends this pod's cycle alone
-            failed = error if isinstance(error, PluginFailed) else as_failure(error, plugin, point)
+            failed = error if isinstance(error, PluginFailed) else as_failure(error, plugin.name, point)
             status = Status(Code.ERROR, (str(failed),), plugin.name, error)
         self._metrics.plugin(plugin.name, point, status.code.value, start)
         return status.by(plugin.name) if not status.ok else status

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from replica.api.pods import Pod
-    from replica.cache.nodes import Amounts, Flags, Nodes
+    from replica.cache.nodes import Flags, Nodes
     from replica.framework.cycle_state import CycleState
     from replica.framework.diagnosis import Diagnosis
+    from replica.framework.scoring import Scores
 
 KEPT = 32
 """Kinds of pods remembered, the least recently seen one forgotten first."""
@@ -30,14 +31,15 @@ class Standing:
         pod: One of its kind, to ask about rows again.
         state: What the plugins wrote when they evaluated it.
         names: The only nodes allowed, by PreFilter; None for all.
+        across: What the plugins looked at beyond single nodes.
         serial: Of the snapshot that it is up to date with.
         diagnosis: Why there is no feasible node; None when there is one.
         count: How many nodes are feasible.
     """
 
     __slots__ = (
-        *("_best", "_feasible", "_places", "_scores", "_top"),
-        *("count", "diagnosis", "names", "pod", "serial", "state"),
+        *("_base", "_best", "_feasible", "_parts", "_places", "_scores", "_top"),
+        *("across", "count", "diagnosis", "names", "pod", "serial", "state"),
     )
 
     def __init__(
@@ -46,19 +48,24 @@ class Standing:
         state: CycleState,
         *,
         nodes: Nodes,
-        serial: int,
+        across: tuple[Hashable, ...] = (),
         names: frozenset[str] | None = None,
         feasible: Flags | None = None,
-        scores: Amounts | None = None,
+        scores: Scores | None = None,
         diagnosis: Diagnosis | None = None,
     ) -> None:
         self.pod = pod
         self.state = state
         self.names = names
-        self.serial = serial
+        self.across = across
+        self.serial = nodes.changes.serial
         self.diagnosis = diagnosis
         self._feasible = np.zeros(nodes.size, np.bool_) if feasible is None else feasible.copy()
-        self._scores = np.zeros(nodes.size, np.int64) if scores is None else scores
+        self._base = np.zeros(nodes.size, np.int64) if scores is None else scores.base
+        self._parts = () if scores is None else scores.scaled
+        for part in self._parts:
+            part.find(self._feasible)
+        self._scores = self._base if scores is None else scores.total(self._feasible)
         self.count = int(np.count_nonzero(self._feasible))
         self._best = -1
         self._top: list[int] = []
@@ -77,22 +84,46 @@ class Standing:
     def score(self, row: int) -> int:
         return int(self._scores[row])
 
-    def update(self, rows: Sequence[int], feasible: Flags, scores: Amounts) -> None:
+    def update(self, rows: Sequence[int], feasible: Flags, scores: Scores) -> None:
         """These rows stand otherwise now."""
-        for row, fits, score in zip(rows, feasible.tolist(), scores.tolist(), strict=True):
-            self.update_row(row, fits=fits, score=score)
+        for index, row in enumerate(rows):
+            parts = [part.raw(index) for part in scores.scaled]
+            self.update_row(row, fits=feasible.item(index), score=scores.base.item(index), parts=parts)
 
-    def update_row(self, row: int, *, fits: bool, score: int) -> None:
-        """This row stands otherwise now."""
+    def update_row(self, row: int, *, fits: bool, score: int, parts: Sequence[int] = ()) -> None:
+        """This row stands otherwise now.
+
+        Args:
+            score: Of the scores that hold whichever nodes are feasible.
+            parts: The others, before they are brought to range; none for a row that doesn't fit.
+        """
         self._leave_top(row)
-        self.count += fits - self._feasible.item(row)
+        was = self._feasible.item(row)
+        self.count += fits - was
         self._feasible[row] = fits
+        self._base[row] = score
+        if self._parts and self._rescaled(row, parts or [0] * len(self._parts), was=was):
+            self._look_over()
+            return
+        score += sum(part.one(raw) for part, raw in zip(self._parts, parts, strict=False))
         self._scores[row] = score
         if not fits or score < self._best:
             return
         if score > self._best:
             self._best, self._top, self._places = score, [], None
         self._enter_top(row)
+
+    def _rescaled(self, row: int, parts: Sequence[int], *, was: bool) -> bool:
+        """Enter a row's scores before scaling; whether that changed every node's."""
+        moved = [
+            part.enter(row, raw, was=was, feasible=self._feasible) for part, raw in zip(self._parts, parts, strict=True)
+        ]
+        if not any(moved):
+            return False
+        self._scores = self._base.copy()
+        for part in self._parts:
+            self._scores += part.all(self._feasible)
+        return True
 
     def _look_over(self) -> None:
         """Find the best among all."""

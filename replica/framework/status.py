@@ -93,3 +93,8 @@ class PluginFailed(Exception):
         self.plugin = plugin
         self.point = point
         self.reason = reason
+
+
+def as_failure(error: Exception, plugin: str, point: str) -> PluginFailed:
+    """What a plugin raised, with its name."""
+    return error if isinstance(error, PluginFailed) else PluginFailed(plugin, point, str(error) or repr(error))

@@ -11,6 +11,7 @@ import pytest
 from replica.framework.cycle_state import CycleState
 from replica.framework.diagnosis import Diagnosis
 from replica.framework.interface import PreFilterResult
+from replica.framework.scoring import Scores
 from replica.framework.standing import Standing, Standings
 from tests.harness.framework import handle, runtime_of, table_of
 from tests.harness.objects import node, pod
@@ -193,13 +194,14 @@ def test_the_best_are_known_by_a_plain_reading(seed):
     scores = [draw.randrange(4) for _ in range(size)]
     view = table_of([node(f"n{number}") for number in range(size)]).snapshot()
     standing = Standing(
-        pod(), CycleState(), nodes=view, serial=0, feasible=np.array(fits), scores=np.array(scores, np.int64)
+        pod(), CycleState(), nodes=view, feasible=np.array(fits), scores=Scores(np.array(scores, np.int64))
     )
     for _ in range(80):
         rows = draw.sample(range(size), draw.randrange(size + 1))
         for row in rows:
             fits[row], scores[row] = draw.random() < 0.6, draw.randrange(4)
-        standing.update(rows, np.array([fits[row] for row in rows], bool), np.array([scores[row] for row in rows], int))
+        changed = Scores(np.array([scores[row] for row in rows], int))
+        standing.update(rows, np.array([fits[row] for row in rows], bool), changed)
         best = max((scores[row] for row in range(size) if fits[row]), default=None)
         want = {row for row in range(size) if fits[row] and scores[row] == best}
         assert standing.count == sum(fits)

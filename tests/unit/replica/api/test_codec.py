@@ -156,7 +156,7 @@ def test_a_node():
     assert node.allocatable == (("cpu", 4000), ("memory", 1024), ("pods", 10))
     assert [str(taint) for taint in node.taints] == ["gpu=a:NoSchedule"]
     assert node.effective_taints[1] == Taint("node.kubernetes.io/unschedulable", "NoSchedule")
-    assert node.images == (("a", 5), ("b", 5))
+    assert node.images == {"a": 5, "b": 5}
     assert not node.ready
 
 

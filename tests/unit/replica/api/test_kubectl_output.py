@@ -167,4 +167,4 @@ def test_what_scheduling_reads_of_it():
     assert dict(node.allocatable)["cpu"] == 3920
     assert dict(node.allocatable)["memory"] == 7576 * 2**20
     assert str(node.taints[0]) == "dedicated=batch:NoSchedule"
-    assert node.images[1] == ("docker.io/library/nginx:1.27", 72000000)
+    assert node.images["docker.io/library/nginx:1.27"] == 72000000

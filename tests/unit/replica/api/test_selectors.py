@@ -17,7 +17,16 @@ from replica.api.selectors import (
     requirement_problem,
 )
 
-LABELS = {"app": "web", "n": "5", "neg": "-3", "bad": "five", "empty": ""}
+LABELS = {
+    "app": "web",
+    "n": "5",
+    "neg": "-3",
+    "bad": "five",
+    "empty": "",
+    "long": "0" * 30 + "7",
+    "huge": "9223372036854775808",
+    "low": "-9223372036854775809",
+}
 
 
 @pytest.mark.parametrize(
@@ -44,6 +53,9 @@ LABELS = {"app": "web", "n": "5", "neg": "-3", "bad": "five", "empty": ""}
         ("bad", "Lt", ("0",), False),
         ("gone", "Gt", ("-100",), False),
         ("empty", "Lt", ("1",), False),
+        ("long", "Lt", ("8",), True),
+        ("huge", "Gt", ("1",), False),
+        ("low", "Lt", ("1",), False),
     ],
 )
 def test_operators(key, operator, values, holds):

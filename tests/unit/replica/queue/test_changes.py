@@ -62,7 +62,7 @@ def test_a_bound_pods_change_is_told_as_such():
         ({"taints": (Taint("k", "NoSchedule"),)}, Action.UPDATE_NODE_TAINT),
         ({"unschedulable": True}, Action.UPDATE_NODE_TAINT),
         ({"ready": False}, Action.UPDATE_NODE_CONDITION),
-        ({"images": (("app", 5),)}, Action.UPDATE_OTHER),
+        ({"images": {"app": 5}}, Action.UPDATE_OTHER),
     ],
 )
 def test_a_nodes_change(fields, action):
