@@ -50,7 +50,7 @@ class Pod(Object, frozen=True, gc=False, kw_only=True):
 
     @property
     def needs_volumes(self) -> bool:
-        """Does it need volumes or devices that this scheduler can't give? `spec.unsupported` says which."""
+        """Does it need what this scheduler can't give, such as volumes? `spec.unsupported` says what."""
         return bool(self.spec.unsupported)
 
     @property

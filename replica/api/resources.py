@@ -105,3 +105,9 @@ def pod_total(
     raise_to(running, peak.items())
     add(running, overhead.items())
     return running
+
+
+def is_extended(resource: str) -> bool:
+    """Is it none of Kubernetes' own resources, which have no domain or one of kubernetes.io?"""
+    domain, slash, _ = resource.partition("/")
+    return bool(slash) and not domain.endswith("kubernetes.io")

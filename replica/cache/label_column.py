@@ -45,24 +45,28 @@ class LabelColumn:
             case "NotIn":
                 return ~self._among(requirement.values)
             case "Exists":
-                return self._ids > 0
+                return self._with_id(0, holds=False)
             case "DoesNotExist":
-                return self._ids == 0
+                return self._with_id(0)
             case "Gt" | "Lt" if len(requirement.values) == 1:
                 bound = integer(requirement.values[0])
                 if bound is not None:
                     return self._compared(bound, above=requirement.operator == "Gt")
         return np.zeros(len(self._ids), np.bool_)
 
+    def _with_id(self, number: int, *, holds: bool = True) -> Flags:
+        found: Flags = self._ids == number
+        return found if holds else ~found
+
     def _among(self, values: tuple[str, ...]) -> Flags:
         known = [number for value in values if (number := self._values.get(value))]
         if not known:
             return np.zeros(len(self._ids), np.bool_)
         if len(known) == 1:
-            return self._ids == known[0]
+            return self._with_id(known[0])
         table = np.zeros(len(self._values) + 1, np.bool_)
         table[known] = True
-        chosen: Flags = table[self._ids]
+        chosen: Flags = table.take(self._ids)
         return chosen
 
     def _compared(self, bound: int, *, above: bool) -> Flags:
@@ -70,5 +74,5 @@ class LabelColumn:
         for value, number in self._values.items():
             amount = integer(value)
             table[number] = amount is not None and (amount > bound if above else amount < bound)
-        chosen: Flags = table[self._ids]
+        chosen: Flags = table.take(self._ids)
         return chosen

@@ -53,14 +53,14 @@ class Demand:
 @lru_cache(maxsize=4096)
 def demand_of(spec: PodSpec) -> Demand:
     """What pods of this specification take."""
-    amounts = dict(spec.requests)
+    amounts = {name: min(amount, DEMAND_LIMIT) for name, amount in spec.requests}
     return Demand(
         cpu=amounts.pop(resources.CPU, 0),
         memory=amounts.pop(resources.MEMORY, 0),
         ephemeral=amounts.pop(resources.EPHEMERAL_STORAGE, 0),
         extended=tuple((name, amount) for name, amount in amounts.items() if amount and name != resources.PODS),
-        scoring_cpu=spec.scoring_cpu,
-        scoring_memory=spec.scoring_memory,
+        scoring_cpu=min(spec.scoring_cpu, DEMAND_LIMIT),
+        scoring_memory=min(spec.scoring_memory, DEMAND_LIMIT),
     )
 
 

@@ -170,3 +170,13 @@ def check_range(scores: Amounts, feasible: Flags, highest: int | None = HIGHEST_
             outside |= (scores > highest) & feasible
         if outside.any():
             raise ValueError(f"score {int(scores[outside][0])} is outside 0 to {highest or 'any'}")
+
+
+def by_greatest(scores: Amounts, greatest: int, *, reverse: bool = False) -> Amounts:
+    """Shares of the greatest in whole percents, 0 where that is 0.
+
+    Args:
+        reverse: The less the better: what is missing to HIGHEST_SCORE.
+    """
+    shares = scores * HIGHEST_SCORE // greatest if greatest else np.zeros_like(scores)
+    return HIGHEST_SCORE - shares if reverse else shares

@@ -10,12 +10,17 @@ from replica.framework.registry import Registry
 from replica.plugins import (
     arguments,
     default_binder,
+    image_locality,
+    node_affinity,
     node_name,
+    node_ports,
+    node_resources_balanced_allocation,
     node_resources_fit,
     node_unschedulable,
     priority_sort,
     scheduling_gates,
     supported_features,
+    taint_toleration,
 )
 
 if TYPE_CHECKING:
@@ -29,7 +34,14 @@ FACTORIES: Mapping[str, Factory] = {
     supported_features.NAME: supported_features.make,
     node_unschedulable.NAME: node_unschedulable.make,
     node_name.NAME: node_name.make,
+    taint_toleration.NAME: taint_toleration.make,
+    node_affinity.NAME: WithArguments(arguments.NodeAffinityArgs, node_affinity.make),
+    node_ports.NAME: node_ports.make,
     node_resources_fit.NAME: WithArguments(arguments.NodeResourcesFitArgs, node_resources_fit.make),
+    node_resources_balanced_allocation.NAME: WithArguments(
+        arguments.NodeResourcesBalancedAllocationArgs, node_resources_balanced_allocation.make
+    ),
+    image_locality.NAME: image_locality.make,
     default_binder.NAME: default_binder.make,
 }
 

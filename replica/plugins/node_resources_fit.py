@@ -1,21 +1,22 @@
-"""NodeResourcesFit: a node must have what a pod requests; scores prefer nodes with much (or little) left."""
+"""NodeResourcesFit: a node must have what a pod requests; scores prefer nodes by how much would be left."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lockd.errors import ConfigError
+from replica.api.resources import PODS as PODS_NAME
+from replica.api.resources import is_extended
 from replica.cache.node_table import demand_of
 from replica.cache.nodes import CPU, EPHEMERAL, LANES, MEMORY, PODS
-from replica.framework.interface import HIGHEST_SCORE, Refusal
+from replica.framework.interface import Refusal
 from replica.framework.status import Code
+from replica.plugins.strategies import strategy_of
 from replica.queue.hints import Action, ClusterEvent, Hint, Registration, Resource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from replica.api.nodes import Node
     from replica.api.pods import Pod
@@ -28,98 +29,22 @@ if TYPE_CHECKING:
 NAME = "NodeResourcesFit"
 TOO_MANY_PODS = "Too many pods"
 
-LEAST_ALLOCATED = "LeastAllocated"
-MOST_ALLOCATED = "MostAllocated"
-
-
-def _least(allocatable: Amounts, requested: Amounts) -> Amounts:
-    """0 to HIGHEST_SCORE: the share that would be left; 0 when more would be requested than there is."""
-    left: Amounts = np.maximum(allocatable - requested, 0)
-    return left * HIGHEST_SCORE // np.maximum(allocatable, 1)
-
-
-def _most(allocatable: Amounts, requested: Amounts) -> Amounts:
-    """0 to HIGHEST_SCORE: the share that would be used; more than all of it counts as all."""
-    return np.minimum(requested, allocatable) * HIGHEST_SCORE // np.maximum(allocatable, 1)
-
-
-def _least_one(allocatable: int, requested: int) -> int:
-    return max(allocatable - requested, 0) * HIGHEST_SCORE // allocatable
-
-
-def _most_one(allocatable: int, requested: int) -> int:
-    return min(requested, allocatable) * HIGHEST_SCORE // allocatable
-
-
-class _Strategy(NamedTuple):
-    """One rule, for columns and for single rows."""
-
-    column: Callable[[Amounts, Amounts], Amounts]
-    row: Callable[[int, int], int]
-
-
-STRATEGIES: Mapping[str, _Strategy] = {
-    LEAST_ALLOCATED: _Strategy(_least, _least_one),
-    MOST_ALLOCATED: _Strategy(_most, _most_one),
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FitArgs:
-    """`NodeResourcesFitArgs`.
-
-    Attributes:
-        ignored: Extended resources that Filter leaves out.
-        ignored_groups: What comes before the `/` in names of extended resources that Filter leaves out.
-        strategy: One of STRATEGIES.
-        resources: (resource, weight) pairs that scores are made of.
-
-    Raises:
-        ConfigError: With every problem.
-    """
-
-    ignored: frozenset[str] = frozenset()
-    ignored_groups: frozenset[str] = frozenset()
-    strategy: str = LEAST_ALLOCATED
-    resources: tuple[tuple[str, int], ...] = (("cpu", 1), ("memory", 1))
-
-    def __post_init__(self) -> None:
-        known = ", ".join(STRATEGIES)
-        rules = [
-            (self.strategy in STRATEGIES, f"scoringStrategy.type {self.strategy!r} is not known: use one of {known}"),
-            (bool(self.resources), "scoringStrategy.resources must not be empty"),
-            *(
-                (1 <= weight <= 100, f"scoringStrategy.resources: the weight of {name} must be 1 to 100, not {weight}")
-                for name, weight in self.resources
-            ),
-        ]
-        if problems := tuple(f"{NAME}: {text}" for holds, text in rules if not holds):
-            raise ConfigError(problems)
-
-    @classmethod
-    def of(cls, args: NodeResourcesFitArgs) -> FitArgs:
-        """From `pluginConfig[].args`."""
-        strategy = args.scoring_strategy
-        return cls(
-            ignored=frozenset(args.ignored_resources),
-            ignored_groups=frozenset(args.ignored_resource_groups),
-            strategy=strategy.type,
-            resources=tuple((resource.name, resource.weighs) for resource in strategy.resources),
-        )
-
 
 class NodeResourcesFit:
     """Filter and Score."""
 
     name = NAME
 
-    def __init__(self, args: FitArgs) -> None:
-        self._args = args
-        self._score, self._score_one = STRATEGIES[args.strategy]
+    def __init__(self, args: NodeResourcesFitArgs) -> None:
+        self._ignored = frozenset(args.ignored_resources)
+        self._ignored_groups = frozenset(args.ignored_resource_groups)
+        self._resources = tuple((each.name, each.weighs) for each in args.scoring_strategy.resources)
+        self._strategy = strategy_of(args.scoring_strategy)
 
     def filter(self, _state: CycleState, pod: Pod, nodes: Nodes) -> Flags:
         fits: Flags = nodes.requested[PODS] < nodes.allocatable[PODS]
-        for _, lane, amount in self._needs(demand_of(pod.spec), nodes):
+        for resource, amount in self._needs(demand_of(pod.spec)):
+            lane = nodes.lanes.get(resource)
             if lane is None:
                 return np.zeros(nodes.size, np.bool_)
             fits &= _room(nodes, lane) >= amount
@@ -129,17 +54,19 @@ class NodeResourcesFit:
         requested, allocatable = nodes.requested, nodes.allocatable
         if requested.item(PODS, row) >= allocatable.item(PODS, row):
             return False
-        return all(
-            lane is not None and allocatable.item(lane, row) - requested.item(lane, row) >= amount
-            for _, lane, amount in self._needs(demand_of(pod.spec), nodes)
-        )
+        for resource, amount in self._needs(demand_of(pod.spec)):
+            lane = nodes.lanes.get(resource)
+            if lane is None or allocatable.item(lane, row) - requested.item(lane, row) < amount:
+                return False
+        return True
 
     def explain(self, _state: CycleState, pod: Pod, nodes: Nodes) -> Sequence[Refusal]:
         full = nodes.requested[PODS] >= nodes.allocatable[PODS]
         never = nodes.allocatable[PODS] < 1
         found = [*_refusals(TOO_MANY_PODS, full, never)]
-        for resource, lane, amount in self._needs(demand_of(pod.spec), nodes):
+        for resource, amount in self._needs(demand_of(pod.spec)):
             reason = f"Insufficient {resource}"
+            lane = nodes.lanes.get(resource)
             if lane is None:
                 everywhere = np.ones(nodes.size, np.bool_)
                 found += _refusals(reason, everywhere, everywhere)
@@ -147,67 +74,101 @@ class NodeResourcesFit:
                 found += _refusals(reason, _room(nodes, lane) < amount, nodes.allocatable[lane] < amount)
         return found
 
-    def score(self, _state: CycleState, pod: Pod, nodes: Nodes) -> Amounts:
-        demand = demand_of(pod.spec)
-        total = np.zeros(nodes.size, np.int64)
-        weights = np.zeros(nodes.size, np.int64)
-        for resource, weight in self._args.resources:
+    def score(self, _state: CycleState, pod: Pod, nodes: Nodes) -> Amounts | None:
+        demand, strategy = demand_of(pod.spec), self._strategy
+        total: Amounts | None = None
+        weights: Amounts | int = 0
+        for resource, weight in self._resources:
             lane = nodes.lanes.get(resource)
-            requested = None if lane is None else _scored(nodes, lane, resource, demand)
-            if lane is None or requested is None:
+            if lane is None or (more := _counted(lane, resource, demand)) is None:
                 continue
             allocatable = nodes.allocatable[lane]
-            # A node without the resource is not judged by it.
-            there = weight * (allocatable > 0)
-            total += self._score(allocatable, requested) * there
-            weights += there
-        return total // np.maximum(weights, 1)
+            already = nodes.scoring[lane] if lane in {CPU, MEMORY} else nodes.requested[lane]
+            scores = strategy.column(np.maximum(allocatable, 1), already + more)
+            there = strategy.counts(scores, allocatable)
+            share = weight if there is None else weight * there
+            scores = scores if there is None and weight == 1 else scores * share
+            total = scores if total is None else total + scores
+            weights = weights + share
+        if total is None:
+            return None
+        return strategy.mean(total, weights if isinstance(weights, int) else np.maximum(weights, 1))
 
     def score_row(self, _state: CycleState, pod: Pod, nodes: Nodes, row: int) -> int:
-        demand = demand_of(pod.spec)
-        total = weights = 0
-        for resource, weight in self._args.resources:
-            lane = nodes.lanes.get(resource)
-            allocatable = 0 if lane is None else nodes.allocatable.item(lane, row)
-            if lane is None or not allocatable or (more := _counted(lane, resource, demand)) is None:
-                continue
-            already = nodes.scoring.item(lane, row) if lane in {CPU, MEMORY} else nodes.requested.item(lane, row)
-            total += weight * self._score_one(allocatable, already + more)
-            weights += weight
-        return total // weights if weights else 0
+        return self._strategy.mean_row(self._scores_of(demand_of(pod.spec), nodes, row))
 
     def signature(self, pod: Pod) -> Hashable:
         return demand_of(pod.spec)
 
     def events_to_register(self) -> Sequence[Registration]:
         freed = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN)
-        node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE)
         scaled = ClusterEvent(Resource.POD, Action.UPDATE_POD_SCALE_DOWN)
-        return Registration(NAME, freed), Registration(NAME, node, fits_when_empty), Registration(NAME, scaled)
+        node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE)
+        return (
+            Registration(NAME, freed, after_pod),
+            Registration(NAME, scaled, after_pod),
+            Registration(NAME, node, self.after_node),
+        )
 
-    def _needs(self, demand: Demand, nodes: Nodes) -> Iterator[tuple[str, int | None, int]]:
-        """(resource, lane or None when nobody has it, amount) of what is requested and not ignored."""
+    def after_node(self, pod: Pod, old: Node | None, new: Node | None) -> Hint:
+        """Queueing hint: a node helps that could take the pod with nothing on it, if it is new or has more than it had.
+
+        More pods, that is, or more of a resource that the pod requests.
+        """
+        if new is None:
+            return Hint.QUEUE
+        has, had = dict(new.allocatable), {} if old is None else dict(old.allocatable)
+        needs = (*self._needs(demand_of(pod.spec)), (PODS_NAME, 1))
+        if any(amount > has.get(resource, 0) for resource, amount in needs):
+            return Hint.SKIP
+        more = old is None or any(has.get(resource, 0) > had.get(resource, 0) for resource, _ in needs)
+        return Hint.QUEUE if more else Hint.SKIP
+
+    def _needs(self, demand: Demand) -> Iterator[tuple[str, int]]:
+        """(resource, amount) of what is requested and not ignored."""
         if demand.cpu:
-            yield LANES[CPU], CPU, demand.cpu
+            yield LANES[CPU], demand.cpu
         if demand.memory:
-            yield LANES[MEMORY], MEMORY, demand.memory
+            yield LANES[MEMORY], demand.memory
         if demand.ephemeral:
-            yield LANES[EPHEMERAL], EPHEMERAL, demand.ephemeral
+            yield LANES[EPHEMERAL], demand.ephemeral
         for resource, amount in demand.extended:
-            if resource not in self._args.ignored and resource.partition("/")[0] not in self._args.ignored_groups:
-                yield resource, nodes.lanes.get(resource), amount
+            if not self._ignores(resource):
+                yield resource, amount
+
+    def _ignores(self, resource: str) -> bool:
+        """Only what is no resource of Kubernetes' own can be left out."""
+        named = resource in self._ignored or resource.partition("/")[0] in self._ignored_groups
+        return named and is_extended(resource)
+
+    def _scores_of(self, demand: Demand, nodes: Nodes, row: int) -> Iterator[tuple[int, int]]:
+        """(score, weight) of each resource that a node has and that counts for the pod."""
+        for resource, weight in self._resources:
+            lane = nodes.lanes.get(resource)
+            allocatable = 0 if lane is None else nodes.allocatable.item(lane, row)
+            if lane is None or not allocatable or (more := _counted(lane, resource, demand)) is None:
+                continue
+            already = nodes.scoring.item(lane, row) if lane in {CPU, MEMORY} else nodes.requested.item(lane, row)
+            yield self._strategy.row(allocatable, already + more), weight
 
 
-def fits_when_empty(pod: Pod, _old: Node | None, new: Node | None) -> Hint:
-    """Queueing hint: a node helps if it could take the pod with nothing else on it."""
-    if new is None:
+def after_pod(pod: Pod, old: Pod | None, new: Pod | None) -> Hint:
+    """Queueing hint: what a pod on a node gives up helps one that asks for it; so does asking for less oneself."""
+    if old is None:
         return Hint.QUEUE
-    has = dict(new.allocatable)
-    return Hint.QUEUE if all(amount <= has.get(name, 0) for name, amount in pod.spec.requests) else Hint.SKIP
+    if new is None:
+        return Hint.QUEUE if old.node or old.nominated else Hint.SKIP
+    if new.uid == pod.uid:
+        return Hint.QUEUE
+    if not new.node:
+        return Hint.SKIP
+    before, after = dict(old.spec.requests), dict(new.spec.requests)
+    freed = (before.get(resource, 0) > after.get(resource, 0) for resource, amount in pod.spec.requests if amount)
+    return Hint.QUEUE if any(freed) else Hint.SKIP
 
 
 def make(args: NodeResourcesFitArgs, _handle: Handle) -> NodeResourcesFit:
-    return NodeResourcesFit(FitArgs.of(args))
+    return NodeResourcesFit(args)
 
 
 def _room(nodes: Nodes, lane: int) -> Amounts:
@@ -219,15 +180,6 @@ def _refusals(reason: str, refused: Flags, never: Flags) -> Iterator[Refusal]:
     """Split by whether the node could take the pod if it were empty: then preemption may help."""
     yield Refusal(reason, refused & ~never)
     yield Refusal(reason, never, Code.UNRESOLVABLE)
-
-
-def _scored(nodes: Nodes, lane: int, resource: str, demand: Demand) -> Amounts | None:
-    """What would be requested of a resource with the pod; None when it doesn't count for this pod."""
-    more = _counted(lane, resource, demand)
-    if more is None:
-        return None
-    already: Amounts = nodes.scoring[lane] if lane in {CPU, MEMORY} else nodes.requested[lane]
-    return already + more
 
 
 def _counted(lane: int, resource: str, demand: Demand) -> int | None:

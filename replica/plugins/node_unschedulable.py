@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from replica.api.taints import NO_SCHEDULE, UNSCHEDULABLE, Taint
 from replica.framework.interface import Refusal
 from replica.framework.status import Code
-from replica.queue.hints import Action, ClusterEvent, Registration, Resource
+from replica.queue.hints import Action, ClusterEvent, Hint, Registration, Resource
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
+    from replica.api.nodes import Node
     from replica.api.pods import Pod
     from replica.api.podspec import PodSpec
     from replica.cache.nodes import Flags, Nodes
@@ -45,7 +46,22 @@ class NodeUnschedulable:
     def events_to_register(self) -> Sequence[Registration]:
         node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT)
         pod = ClusterEvent(Resource.POD, Action.UPDATE_POD_TOLERATIONS)
-        return Registration(NAME, node), Registration(NAME, pod)
+        return Registration(NAME, node, after_node), Registration(NAME, pod, after_pod)
+
+
+def after_node(_pod: Pod, old: Node | None, new: Node | None) -> Hint:
+    """Queueing hint: a node helps that is open, and wasn't before."""
+    if new is None:
+        return Hint.QUEUE
+    was = old is not None and not old.unschedulable
+    return Hint.QUEUE if not was and not new.unschedulable else Hint.SKIP
+
+
+def after_pod(pod: Pod, _old: Pod | None, new: Pod | None) -> Hint:
+    """Queueing hint: the pod itself tolerates cordoned nodes now."""
+    if new is None:
+        return Hint.QUEUE
+    return Hint.QUEUE if new.uid == pod.uid and _tolerates(new.spec) else Hint.SKIP
 
 
 def make(_args: Mapping[str, Any], _handle: Handle) -> NodeUnschedulable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from replica.framework.status import SUCCESS, Status, unresolvable
-from replica.queue.hints import Action, ClusterEvent, Registration, Resource
+from replica.queue.hints import Action, ClusterEvent, Hint, Registration, Resource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +26,12 @@ class SchedulingGates:
         return unresolvable(f"waiting for scheduling gates: [{' '.join(gates)}]") if gates else SUCCESS
 
     def events_to_register(self) -> Sequence[Registration]:
-        return (Registration(NAME, ClusterEvent(Resource.POD, Action.UPDATE_POD_GATES)),)
+        return (Registration(NAME, ClusterEvent(Resource.POD, Action.UPDATE_POD_GATES), after_pod),)
+
+
+def after_pod(pod: Pod, _old: Pod | None, new: Pod | None) -> Hint:
+    """Queueing hint: the pod's own gates changed."""
+    return Hint.QUEUE if new is None or new.uid == pod.uid else Hint.SKIP
 
 
 def make(_args: Mapping[str, Any], _handle: Handle) -> SchedulingGates:

@@ -1,4 +1,8 @@
-"""SupportedFeatures: a pod that needs volumes or devices which nobody here can give is refused, never just bound."""
+"""SupportedFeatures: a pod that requires what is not built here is refused, never just bound.
+
+That is: volumes that a node must provide, resource claims, pod affinity and anti-affinity, topology spread with
+DoNotSchedule. `replica.api.podspec` finds them.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,7 @@ class SupportedFeatures:
         return None if pod.spec.unsupported else True
 
     def events_to_register(self) -> Sequence[Registration]:
-        # A pod's volumes and claims never change: only another pod can do better.
+        # What a pod asks for never changes: only another pod can do better.
         return (Registration(NAME, ClusterEvent(Resource.POD, Action.ADD)),)
 
 

@@ -76,10 +76,13 @@ def node(
     labels: Mapping[str, str] | None = None,
     taints: tuple[Mapping[str, str], ...] = (),
     unschedulable: bool = False,
+    images: Mapping[str, int] | None = None,
     mod_revision: int = 1,
 ) -> Node:
     """A node; without `allocatable` one of 4 cores, 8Gi and 110 pods."""
-    value = node_value(name, allocatable=allocatable, labels=labels, taints=taints, unschedulable=unschedulable)
+    value = node_value(
+        name, allocatable=allocatable, labels=labels, taints=taints, unschedulable=unschedulable, images=images
+    )
     found = codec.decode(NODE, KeyValue(object_key(PREFIX, NODE, name), value, mod_revision, mod_revision))
     assert isinstance(found, Node)
     return found
@@ -92,12 +95,16 @@ def node_value(
     labels: Mapping[str, str] | None = None,
     taints: tuple[Mapping[str, str], ...] = (),
     unschedulable: bool = False,
+    images: Mapping[str, int] | None = None,
 ) -> bytes:
     """The same as it is stored."""
     amounts = {"cpu": "4", "memory": "8Gi", "pods": 110} if allocatable is None else dict(allocatable)
     document = {
         "metadata": {"name": name, "uid": f"uid-{next(_uids)}", "labels": dict(labels or {})},
         "spec": {"taints": list(taints), "unschedulable": unschedulable},
-        "status": {"allocatable": amounts},
+        "status": {
+            "allocatable": amounts,
+            "images": [{"names": [image], "sizeBytes": size} for image, size in (images or {}).items()],
+        },
     }
     return codec.encode(json.dumps(document).encode())

@@ -156,7 +156,8 @@ def test_priority_goes_before_age():
 
 def test_plugins_register_what_may_help():
     named = {registration.plugin for registration in runtime_of().registrations()}
-    assert named == {"NodeName", "NodeUnschedulable", "NodeResourcesFit", "SchedulingGates", "SupportedFeatures"}
+    filters = {"NodeName", "NodeUnschedulable", "NodeResourcesFit", "TaintToleration", "NodeAffinity", "NodePorts"}
+    assert named == filters | {"SchedulingGates", "SupportedFeatures"}
 
 
 def test_signatures_agree_for_pods_of_a_kind():

@@ -1,17 +1,19 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from component import strict
 from replica.framework.cycle_state import CycleState
 from replica.framework.status import Code
 from replica.plugins.arguments import NodeResourcesFitArgs
-from replica.plugins.node_resources_fit import FitArgs, NodeResourcesFit, fits_when_empty
+from replica.plugins.node_resources_fit import NodeResourcesFit, after_pod
+from replica.plugins.strategies import percent
 from replica.queue.hints import Hint
 from tests.harness.framework import refusals, table_of
 from tests.harness.objects import node, pod
 
-FIT = NodeResourcesFit(FitArgs())
+FIT = NodeResourcesFit(NodeResourcesFitArgs())
 FOUR = {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "10Gi", "pods": 3, "example.com/gpu": 2}
 
 
@@ -81,17 +83,19 @@ def test_preemption_helps_only_where_the_empty_node_would_do(requests, used, cod
 
 
 def test_ignored_resources_are_left_to_others():
-    plugin = NodeResourcesFit(FitArgs(ignored=frozenset({"example.com/fpga"}), ignored_groups=frozenset({"own.org"})))
+    args = NodeResourcesFitArgs(ignored_resources=("example.com/fpga",), ignored_resource_groups=("own.org",))
+    plugin = NodeResourcesFit(args)
     assert why({"example.com/fpga": 1, "own.org/tpu": 8}, plugin=plugin) == []
     assert why({"example.com/gpu": 9}, plugin=plugin) == ["Insufficient example.com/gpu"]
 
 
-def scores(requests, nodes, *, placed=(), args=None):
+def scores(requests, nodes, *, placed=(), args=None, **spec):
     table = table_of(nodes, placed)
     view = table.snapshot()
-    found = NodeResourcesFit(FitArgs.of(strict.decode(args or {}, NodeResourcesFitArgs))).score(
-        CycleState(), pod(requests=requests), view
-    )
+    plugin = NodeResourcesFit(strict.decode(args or {}, NodeResourcesFitArgs))
+    found = plugin.score(CycleState(), pod(requests=requests, **spec), view)
+    if found is None:
+        found = [0] * view.size
     return {name: int(found[row]) for row, name in enumerate(view.names)}
 
 
@@ -160,5 +164,133 @@ def test_scores_of_huge_nodes_do_not_overflow():
     ],
 )
 def test_a_node_helps_if_it_could_take_the_pod_when_empty(requests, allocatable, hint):
-    assert fits_when_empty(pod(requests=requests), None, node(allocatable=allocatable)) is hint
-    assert fits_when_empty(pod(requests=requests), node(), None) is Hint.QUEUE
+    assert FIT.after_node(pod(requests=requests), None, node(allocatable=allocatable)) is hint
+    assert FIT.after_node(pod(requests=requests), node(), None) is Hint.QUEUE
+
+
+def test_requests_that_are_huge_in_sum_neither_overflow_nor_fit():
+    two = [{"name": name, "resources": {"requests": {"memory": "4Ei"}}} for name in "ab"]
+    assert why({}, containers=two) == ["Insufficient memory"]
+    assert scores({}, [node("a", allocatable={"cpu": "1", "memory": "8Ei", "pods": 9})], containers=two) == {"a": 40}
+
+
+def test_sidecars_add_up_and_init_containers_do_not():
+    def init(cpu, **fields):
+        return {"name": f"i{cpu}", "resources": {"requests": {"cpu": cpu}}, **fields}
+
+    sidecar = {"restartPolicy": "Always"}
+    assert why({"cpu": "2"}, initContainers=[init("2", **sidecar)]) == []
+    assert why({"cpu": "2"}, initContainers=[init("2001m", **sidecar)]) == ["Insufficient cpu"]
+    # 1 for the first sidecar while the next runs alone: 4 at the most, and 3 with all that stay.
+    assert why({"cpu": "1"}, initContainers=[init("1", **sidecar), init("3"), init("1000m", **sidecar)]) == []
+    assert why({"cpu": "1"}, initContainers=[init("1", **sidecar), init("3001m")]) == ["Insufficient cpu"]
+
+
+def test_hugepages_and_own_resources_can_not_be_ignored():
+    args = NodeResourcesFitArgs(
+        ignored_resources=("hugepages-2Mi", "kubernetes.io/own"), ignored_resource_groups=("x.kubernetes.io",)
+    )
+    asked = {"hugepages-2Mi": "2Mi", "kubernetes.io/own": 1, "x.kubernetes.io/y": 1}
+    assert why(asked, plugin=NodeResourcesFit(args)) == [f"Insufficient {name}" for name in asked]
+
+
+def curve(*points, resources=(("cpu", 1),)):
+    shape = [{"utilization": at, "score": score} for at, score in points]
+    return {
+        "scoringStrategy": {
+            "type": "RequestedToCapacityRatio",
+            "resources": [{"name": name, "weight": weight} for name, weight in resources],
+            "requestedToCapacityRatio": {"shape": shape},
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("points", "cpu", "score"),
+    [
+        ([(0, 0), (100, 10)], "0", 0),
+        ([(0, 0), (100, 10)], "5", 50),
+        ([(0, 0), (100, 10)], "10", 100),
+        # More than there is counts as all of it.
+        ([(0, 0), (100, 10)], "11", 100),
+        ([(0, 10), (100, 0)], "3", 70),
+        # Level before the first point and after the last.
+        ([(20, 1), (80, 9)], "1", 10),
+        ([(20, 1), (80, 9)], "9", 90),
+        # A step down that doesn't come out even is cut off towards the point before.
+        ([(0, 10), (30, 3)], "1", 77),
+        ([(0, 3), (30, 10)], "1", 53),
+        ([(0, 0), (40, 10), (70, 3), (100, 0)], "4", 100),
+        ([(50, 7)], "1", 70),
+        ([(50, 7)], "9", 70),
+    ],
+)
+def test_a_curve_over_the_utilization(points, cpu, score):
+    nodes = [node("a", allocatable={"cpu": "10", "pods": 9})]
+    assert scores({"cpu": cpu}, nodes, args=curve(*points)) == {"a": score}
+
+
+def test_the_mean_of_a_curve_is_rounded_and_leaves_out_what_scores_nothing():
+    nodes = [node("a", allocatable={"cpu": "10", "memory": "1000", "example.com/gpu": 4, "pods": 9})]
+    weighted = (("cpu", 1), ("memory", 2), ("example.com/gpu", 5))
+    args = curve((0, 0), (100, 10), resources=weighted)
+    # 50 once and 51 twice: 50.67 -> 51.
+    assert scores({"cpu": "5", "memory": "510"}, nodes, args=args) == {"a": 51}
+    # 50 and 51: half up.
+    args = curve((0, 0), (100, 10), resources=(("cpu", 1), ("memory", 1)))
+    assert scores({"cpu": "5", "memory": "510"}, nodes, args=args) == {"a": 51}
+    assert scores({"cpu": "5", "memory": "0"}, nodes, args=args) == {"a": 50}
+    assert scores({"cpu": "0", "memory": "0"}, nodes, args=args) == {"a": 0}
+
+
+def test_ephemeral_storage_in_scores():
+    args = {"scoringStrategy": {"resources": [{"name": "ephemeral-storage"}]}}
+    nodes = [node("a", allocatable={"ephemeral-storage": "10Gi", "pods": 9})]
+    assert scores({"ephemeral-storage": "4Gi"}, nodes, args=args) == {"a": 60}
+    assert scores({}, nodes, args=args) == {"a": 100}
+    # The number of pods is no resource of this kind.
+    args = {"scoringStrategy": {"resources": [{"name": "pods"}]}}
+    assert scores({}, nodes, args=args) == {"a": 0}
+
+
+def test_percentages_are_exact_on_both_sides_of_what_floating_point_can_do():
+    for whole in ((1 << 46) - 1, 1 << 46, (1 << 46) + 1, (1 << 55) + 1):
+        parts = [whole * share // 100 + more for share in range(100) for more in (0, 1)]
+        found = percent(np.array(parts), np.full(len(parts), whole))
+        assert found.tolist() == [part * 100 // whole for part in parts]
+
+
+FOUR_CORES, EIGHT_CORES = ({"cpu": cpu, "memory": "8Gi", "pods": 3} for cpu in ("4", "8"))
+
+
+@pytest.mark.parametrize(
+    ("requests", "old", "new", "hint"),
+    [
+        ({"cpu": "5"}, FOUR_CORES, EIGHT_CORES, Hint.QUEUE),
+        ({"cpu": "1"}, EIGHT_CORES, EIGHT_CORES, Hint.SKIP),
+        ({"cpu": "1"}, EIGHT_CORES, FOUR_CORES, Hint.SKIP),
+        ({"memory": "1Gi"}, FOUR_CORES, EIGHT_CORES, Hint.SKIP),
+        ({"memory": "1Gi"}, FOUR_CORES, {**FOUR_CORES, "pods": 4}, Hint.QUEUE),
+        ({"example.com/gpu": 1}, FOUR_CORES, {**FOUR_CORES, "example.com/gpu": 1}, Hint.QUEUE),
+        ({"cpu": "9"}, FOUR_CORES, EIGHT_CORES, Hint.SKIP),
+    ],
+)
+def test_a_node_that_changed_helps_if_it_has_more(requests, old, new, hint):
+    assert FIT.after_node(pod(requests=requests), node(allocatable=old), node(allocatable=new)) is hint
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hint"),
+    [
+        (pod(node="a"), None, Hint.QUEUE),
+        (pod(), None, Hint.SKIP),
+        (pod(node="a", requests={"cpu": "2"}), pod(node="a", requests={"cpu": "1"}), Hint.QUEUE),
+        (pod(node="a", requests={"cpu": "2"}), pod(requests={"cpu": "1"}), Hint.SKIP),
+        (pod(node="a", requests={"memory": "2"}), pod(node="a", requests={"memory": "1"}), Hint.SKIP),
+        (pod(node="a", requests={"cpu": "1"}), pod(node="a", requests={"cpu": "2"}), Hint.SKIP),
+        (pod(uid="me", requests={"cpu": "2"}), pod(uid="me", requests={"cpu": "1"}), Hint.QUEUE),
+        (None, None, Hint.QUEUE),
+    ],
+)
+def test_a_pod_helps_by_what_it_gives_up(old, new, hint):
+    assert after_pod(pod(uid="me", requests={"cpu": "1"}), old, new) is hint

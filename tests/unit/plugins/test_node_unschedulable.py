@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from replica.plugins.node_unschedulable import REASON, NodeUnschedulable
+from replica.plugins.node_unschedulable import REASON, NodeUnschedulable, after_node, after_pod
+from replica.queue.hints import Hint
 from tests.harness.framework import refusals, table_of
 from tests.harness.objects import node, pod
 
@@ -33,3 +34,30 @@ def test_an_uncordoned_node_takes_pods_again():
     table = table_of([node("a", unschedulable=True)])
     table.set_node(node("a"))
     assert refusals(NodeUnschedulable(), pod(), table.snapshot()) == {}
+
+
+CLOSED, OPEN = node("a", unschedulable=True), node("a")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hint"),
+    [
+        (None, OPEN, Hint.QUEUE),
+        (None, CLOSED, Hint.SKIP),
+        (CLOSED, OPEN, Hint.QUEUE),
+        (OPEN, OPEN, Hint.SKIP),
+        (CLOSED, CLOSED, Hint.SKIP),
+        (OPEN, CLOSED, Hint.SKIP),
+        (OPEN, None, Hint.QUEUE),
+    ],
+)
+def test_a_node_helps_that_was_opened(old, new, hint):
+    assert after_node(pod(), old, new) is hint
+
+
+def test_the_pods_own_toleration_of_cordoned_nodes_helps_it():
+    tolerating = [{"key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule"}]
+    ask = pod(uid="me")
+    assert after_pod(ask, ask, pod(uid="me", tolerations=tolerating)) is Hint.QUEUE
+    assert after_pod(ask, ask, pod(uid="me", tolerations=[{"key": "k", "operator": "Exists"}])) is Hint.SKIP
+    assert after_pod(ask, ask, pod(uid="other", tolerations=tolerating)) is Hint.SKIP
