@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from replica.api.nodes import Node
     from replica.api.pods import Pod
-    from replica.cache.nodes import Changes
+    from replica.cache.changes import Changes
 
 
 class Columns:

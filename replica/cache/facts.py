@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from replica.api.nodes import Node
-    from replica.cache.nodes import Changes
+    from replica.cache.changes import Changes
 
 KEPT = 512
 """Columns kept; the one asked for longest ago goes first."""

@@ -8,7 +8,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from replica.api.nodes import Node
-    from replica.cache.nodes import Amounts
+    from replica.cache.arrays import Amounts
 
 
 class ImageColumn:

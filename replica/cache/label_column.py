@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from replica.api.nodes import Node
     from replica.api.selectors import Requirement
-    from replica.cache.nodes import Flags
+    from replica.cache.arrays import Flags
 
 SLACK = 1024
 """Values kept beyond as many as there are rows, before those that no node has any more are let go."""

@@ -12,9 +12,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from replica.api import resources
+from replica.cache.changes import Changes
 from replica.cache.columns import Columns
 from replica.cache.host_ports import NONE
-from replica.cache.nodes import CPU, EPHEMERAL, LANES, MEMORY, PODS, Changes
+from replica.cache.nodes import CPU, EPHEMERAL, LANES, MEMORY, PODS
 
 if TYPE_CHECKING:
     from replica.api.nodes import Node

@@ -2,64 +2,34 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from replica.cache.arrays import Amounts, Flags
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from replica.api.nodes import Node
     from replica.api.pods import Pod
     from replica.api.podspec import HostPort
     from replica.api.selectors import Requirement
+    from replica.cache.changes import Changes
     from replica.cache.facts import Facts
     from replica.cache.host_ports import HostPorts
 
-C = TypeVar("C", bound=np.generic)
+__all__ = ["CPU", "EPHEMERAL", "LANES", "MEMORY", "PODS", "Amounts", "Flags", "Nodes"]
 
-Amounts = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+C = TypeVar("C", bound=np.generic)
 
 CPU, MEMORY, EPHEMERAL, PODS = range(4)
 """Lanes (first index of `allocatable` and `requested`) that always exist; extended resources follow."""
 
 LANES = ("cpu", "memory", "ephemeral-storage", "pods")
 """Their resource names. Units: millicpu, bytes, bytes, pods; extended resources in whole units."""
-
-REMEMBERED = 512
-"""Snapshots of which it is known what changed in them."""
-
-
-class Changes:
-    """Which rows changed from one snapshot to the next.
-
-    Attributes:
-        serial: Of the newest snapshot.
-    """
-
-    def __init__(self) -> None:
-        self.serial = 0
-        self._rows: deque[tuple[int, ...]] = deque(maxlen=REMEMBERED)
-
-    def add(self, rows: Iterable[int]) -> None:
-        """A new snapshot differs from the last in these rows."""
-        self.serial += 1
-        self._rows.append(tuple(rows))
-
-    def forget(self) -> None:
-        """A new snapshot has nothing to do with the last."""
-        self.serial += 1
-        self._rows.clear()
-
-    def since(self, serial: int) -> frozenset[int] | None:
-        """The rows that changed after the snapshot of `serial`; None when that isn't known."""
-        steps = self.serial - serial
-        if steps > len(self._rows):
-            return None
-        return frozenset(row for step in range(1, steps + 1) for row in self._rows[-step])
 
 
 class Nodes:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from replica.api.nodes import Node
     from replica.api.taints import Taint
-    from replica.cache.nodes import Amounts
+    from replica.cache.arrays import Amounts
 
 SLACK = 1024
 """Sets kept beyond as many as there are rows, before those that no node has any more are let go."""

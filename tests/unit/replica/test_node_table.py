@@ -8,8 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from replica.cache.changes import REMEMBERED
 from replica.cache.node_table import DEMAND_LIMIT, LIMIT, NodeTable, demand_of
-from replica.cache.nodes import CPU, EPHEMERAL, MEMORY, PODS, REMEMBERED
+from replica.cache.nodes import CPU, EPHEMERAL, MEMORY, PODS
 from tests.harness.objects import node, pod
 
 if TYPE_CHECKING:
