@@ -136,14 +136,19 @@ class _Decoder:
                 hint = f", did you mean {close[0]}?" if close else ""
                 self._problems.append(f"{join(path, str(name))}: unknown field{hint}")
         found = {}
+        whole = True
         for name, field in fields.items():
-            given = value.get(name)
+            given, so_far = value.get(name), len(self._problems)
             if given is not None:
-                found[field.name] = self.value(given, field.type, join(path, name))
+                decoded = self.value(given, field.type, join(path, name))
+                if len(self._problems) == so_far:
+                    found[field.name] = decoded
             elif field.required:
                 self._problems.append(f"{join(path, name)}: is required")
-        if len(self._problems) > before:
+            whole = whole and not (field.required and field.name not in found)
+        if not whole:
             return _WRONG
+        # Its rules are asked even if a field is wrong, whose default stands in: all problems are told at once.
         made = wanted.cls(**found)
         if isinstance(made, SelfChecked):
             self._problems += [

@@ -28,6 +28,33 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 A = TypeVar("A", bound=Arguments)
 
 
+def decode(document: Mapping[str, Any], arguments: type[A]) -> A:
+    """The arguments in `pluginConfig[].args`; `kind`, which is the class's name, and `apiVersion` may be left out.
+
+    Raises:
+        ConfigError: With every problem, each beginning with its path within the arguments.
+    """
+    problems = []
+    kind, version = document.get("kind") or arguments.__name__, document.get("apiVersion") or API_VERSION
+    if kind != arguments.__name__:
+        problems.append(f"kind: {strict.show(kind)} must be {arguments.__name__}")
+    if version != API_VERSION:
+        problems.append(f"apiVersion: {strict.show(version)} must be {API_VERSION}")
+    fields = {field: value for field, value in document.items() if field not in {"kind", "apiVersion"}}
+    try:
+        found = strict.decode(fields, arguments)
+    except strict.Malformed as error:
+        raise ConfigError((*problems, *error.problems)) from error
+    if problems:
+        raise ConfigError(tuple(problems))
+    return found
+
+
+def encode(arguments: Arguments) -> dict[str, Any]:
+    """Arguments as `decode` reads them, every default said."""
+    return {"apiVersion": API_VERSION, "kind": type(arguments).__name__, **strict.encode(arguments)}
+
+
 class WithArguments(Generic[A]):
     """A plugin's factory that takes arguments of a class of its own.
 
@@ -35,7 +62,7 @@ class WithArguments(Generic[A]):
     comes to; a factory that is a plain function gets the mapping as written and raises ConfigError itself.
 
     Args:
-        arguments: The class. Its name is the `kind` that the arguments may name.
+        arguments: The class.
         make: Makes the plugin.
     """
 
@@ -43,36 +70,10 @@ class WithArguments(Generic[A]):
         self.arguments = arguments
         self._make = make
 
-    @property
-    def kind(self) -> str:
-        """Such as `NodeAffinityArgs`."""
-        return self.arguments.__name__
-
-    def decode(self, document: Mapping[str, Any]) -> A:
-        """The arguments in `pluginConfig[].args`; `kind` and `apiVersion` may be left out.
-
-        Raises:
-            ConfigError: With every problem, each beginning with its path within the arguments.
-        """
-        problems = []
-        kind, version = document.get("kind") or self.kind, document.get("apiVersion") or API_VERSION
-        if kind != self.kind:
-            problems.append(f"kind: {strict.show(kind)} must be {self.kind}")
-        if version != API_VERSION:
-            problems.append(f"apiVersion: {strict.show(version)} must be {API_VERSION}")
-        fields = {field: value for field, value in document.items() if field not in {"kind", "apiVersion"}}
-        try:
-            found = strict.decode(fields, self.arguments)
-        except strict.Malformed as error:
-            raise ConfigError((*problems, *error.problems)) from error
-        if problems:
-            raise ConfigError(tuple(problems))
-        return found
-
     def __call__(self, args: Mapping[str, Any], handle: Handle) -> Plugin:
         """Decode, then make.
 
         Raises:
             ConfigError: As `decode`.
         """
-        return self._make(self.decode(args), handle)
+        return self._make(decode(args, self.arguments), handle)

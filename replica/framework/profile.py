@@ -80,6 +80,8 @@ class Profile:
         multi_point: What the user says for all points at once.
         points: What the user says for single points.
         args: Plugin -> its arguments.
+        percentage: How many of 100 nodes are looked for at least that can take a pod; 0 makes that fall with the number
+            of nodes, None and 100 stand for all.
     """
 
     scheduler_name: str = DEFAULT_SCHEDULER
@@ -87,13 +89,18 @@ class Profile:
     multi_point: PluginSet = field(default_factory=PluginSet)
     points: Mapping[Point, PluginSet] = field(default_factory=dict)
     args: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    percentage: int | None = None
+
+    def general(self) -> tuple[Use, ...]:
+        """What is enabled wherever a plugin can serve: the defaults and `multiPoint`, in order."""
+        return _merged(self.defaults, self.multi_point)
 
     def names(self) -> frozenset[str]:
         """Every plugin that any point may need."""
         return frozenset(
             use.name
             for use in (
-                *_merged(self.defaults, self.multi_point),
+                *self.general(),
                 *(use for chosen in self.points.values() for use in chosen.enabled),
             )
         )
@@ -109,11 +116,7 @@ class Profile:
         """
         said = self.points.get(point, PluginSet())
         dropped = said.disabled
-        general = [
-            use
-            for use in _merged(self.defaults, self.multi_point)
-            if serves(use.name) and use.name not in dropped and "*" not in dropped
-        ]
+        general = [use for use in self.general() if serves(use.name) and use.name not in dropped and "*" not in dropped]
         again = {use.name for use in said.enabled}
         known = {use.name for use in general}
         return (

@@ -11,6 +11,7 @@ from replica.framework.arguments import WithArguments
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from replica.framework.arguments import Arguments
     from replica.framework.interface import Factory, Handle, Plugin
 
 ENTRY_POINTS = "lockd.replica.plugins"
@@ -49,14 +50,14 @@ class Registry:
             self.register(point.name, point)
         return self
 
-    def arguments(self, name: str) -> WithArguments[Any] | None:
-        """What decodes a plugin's arguments; None for one that takes them as written.
+    def arguments(self, name: str) -> type[Arguments] | None:
+        """The class of a plugin's arguments; None for one that takes them as written.
 
         Raises:
             ConfigError: Unknown name, or an entry point that can't be loaded.
         """
         factory = self._factory(name)
-        return factory if isinstance(factory, WithArguments) else None
+        return factory.arguments if isinstance(factory, WithArguments) else None
 
     def make(self, name: str, args: Mapping[str, Any], handle: Handle) -> Plugin:
         """An instance of a plugin.

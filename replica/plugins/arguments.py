@@ -14,7 +14,7 @@ from replica.api.podchecks import check_node_affinity, check_spread_constraint
 from replica.framework.arguments import Arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 SCHEDULE_ANYWAY: Final = "ScheduleAnyway"
 
@@ -156,6 +156,17 @@ class DefaultPreemptionArgs(Arguments, frozen=True, kw_only=True):
             yield "minCandidateNodesAbsolute", f"{absolute} must not be negative"
         if percentage == absolute == 0:
             yield "", "minCandidateNodesPercentage and minCandidateNodesAbsolute must not both be 0"
+
+
+CLASSES: Final[Mapping[str, type[Arguments]]] = {
+    "DefaultPreemption": DefaultPreemptionArgs,
+    "InterPodAffinity": InterPodAffinityArgs,
+    "NodeAffinity": NodeAffinityArgs,
+    "NodeResourcesBalancedAllocation": NodeResourcesBalancedAllocationArgs,
+    "NodeResourcesFit": NodeResourcesFitArgs,
+    "PodTopologySpread": PodTopologySpreadArgs,
+}
+"""Also those of plugins that are not built, since a file may hold them."""
 
 
 def _outside(field: str, value: int, low: int, high: int) -> Iterator[tuple[str, str]]:

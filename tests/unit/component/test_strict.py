@@ -101,6 +101,10 @@ def test_every_problem_at_once_below_where_the_document_stands():
     ]
 
 
+def test_rules_are_asked_though_a_field_is_wrong():
+    assert problems({"name": "bad", "on": 1}) == ["on: 1 must be true or false", "name: must not be bad"]
+
+
 def test_rules_of_its_own_name_the_place_too():
     assert problems({"name": "bad"}, "at") == ["at.name: must not be bad"]
     assert problems({"name": "worse"}, "at") == ["at: is worse"]

@@ -258,7 +258,7 @@ def test_they_may_have_arguments_of_a_class_of_their_own(monkeypatch):
 
     offer(monkeypatch, "far:make", make=WithArguments(FarArgs, make))
     registry = in_tree.registry().discover()
-    assert registry.arguments("Far").arguments is FarArgs
+    assert registry.arguments("Far") is FarArgs
     assert registry.arguments("NodeName") is None
     registry.make("Far", {"reach": 5}, handle())
     assert got == [FarArgs(reach=5)]
