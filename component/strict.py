@@ -66,10 +66,18 @@ def decode(document: Any, wanted: type[T], path: str = "") -> T:
 
 
 def encode(value: Any) -> Any:
-    """The plain document that `decode` makes such a value of; what is None is left out."""
+    """The plain document that `decode` makes such a value of.
+
+    What is None is left out, and of structs with `omit_defaults` what is at its default.
+    """
     if isinstance(value, msgspec.Struct):
-        fields = ((field.encode_name, getattr(value, field.name)) for field in msgspec.structs.fields(value))
-        return {name: encode(each) for name, each in fields if each is not None}
+        brief = value.__struct_config__.omit_defaults
+        fields = [(field, getattr(value, field.name)) for field in msgspec.structs.fields(value)]
+        return {
+            field.encode_name: encode(each)
+            for field, each in fields
+            if each is not None and not (brief and each == field.default)
+        }
     if isinstance(value, Seconds):
         return format_duration(value)
     if isinstance(value, dict):

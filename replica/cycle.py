@@ -137,7 +137,9 @@ class SchedulingCycle:
         pod = queued.pod
         if pod.deleting:
             note = f"skip schedule deleting pod: {pod.path}"
-            self._parts.recorder.event(pod, reason=FAILED, note=note, action="Scheduling", type=WARNING)
+            self._parts.recorder.event(
+                pod, reason=FAILED, note=note, action="Scheduling", type=WARNING, controller=pod.spec.scheduler
+            )
         self._parts.queue.done(queued.key)
 
     def _place(self, cycle: Cycle, nodes: Nodes) -> str | None:

@@ -142,6 +142,7 @@ class Outcomes:
             reason="Scheduled",
             note=f"Successfully assigned {pod.path} to {cycle.node_name}",
             action="Binding",
+            controller=cycle.runtime.scheduler_name,
         )
         self._ended(cycle, SCHEDULED)
         waited = self._clock.now() - cycle.queued.first_seen
@@ -183,5 +184,12 @@ class Outcomes:
             )
 
     def _tell(self, cycle: Cycle, message: str, reason: str, nominated: str) -> None:
-        self._recorder.event(cycle.pod, reason=FAILED, note=message, action="Scheduling", type=WARNING)
+        self._recorder.event(
+            cycle.pod,
+            reason=FAILED,
+            note=message,
+            action="Scheduling",
+            type=WARNING,
+            controller=cycle.runtime.scheduler_name,
+        )
         self._statuses.say(cycle.pod, reason=reason, message=message, nominated=nominated)

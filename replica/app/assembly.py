@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from lockd.etcd.retry import settle
 from replica.api.kinds import NODE, POD, PRIORITY_CLASS
+from replica.app.profiles import profiles_of
 from replica.assume import AssumedPods
 from replica.cache.node_table import NodeTable
 from replica.events.broadcaster import Broadcaster
@@ -16,11 +18,11 @@ from replica.events.log import EventLog
 from replica.events.recorder import Recorder
 from replica.events.sink import EventSink
 from replica.framework.interface import Handle
-from replica.framework.runtime import Runtime
+from replica.framework.profiles import runtimes_of
 from replica.framework.waiting import WaitingPods
 from replica.handlers import Movers, NodeHandler, PodHandler
 from replica.parts import Parts, Settings
-from replica.plugins.in_tree import default_profile, registry
+from replica.plugins.in_tree import registry
 from replica.queue.hints import Hints
 from replica.queue.scheduling import SchedulingQueue
 from replica.scheduler import Scheduler
@@ -77,8 +79,7 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
     waiting = WaitingPods()
     listers = {kind.kind: informers.informer(kind).lister for kind in (POD, NODE)}
     handle = Handle(clock=clock, draw=draw, waiting=waiting, listers=listers)
-    runtime = Runtime(default_profile(config.scheduler_name), registry().discover(), handle)
-    profiles = {config.scheduler_name: runtime}
+    profiles = runtimes_of(profiles_of(config.scheduler), registry().discover(), handle)
 
     def priority(pod: Pod) -> int:
         if pod.spec.priority is not None:
@@ -86,14 +87,21 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
         found = informers.informer(PRIORITY_CLASS).lister.get(pod.spec.priority_class)
         return found.value if found is not None else 0
 
+    def gate(pod: Pod) -> str:
+        profile = profiles.get(pod.spec.scheduler)
+        return profile.gated_by(pod) if profile is not None else ""
+
     table = NodeTable()
     assumed = AssumedPods(table)
     queue = SchedulingQueue(
         clock=clock,
-        order=runtime.sort_key,
-        hints=Hints.of(runtime.registrations()),
+        order=profiles[config.scheduler_name].sort_key,
+        hints=Hints.of(chain.from_iterable(each.registrations() for each in profiles.values())),
         priority=priority,
-        gate=runtime.gated_by,
+        gate=gate,
+        initial_backoff=config.scheduler.pod_initial_backoff_seconds,
+        maximum_backoff=config.scheduler.pod_max_backoff_seconds,
+        unschedulable_seconds=config.unschedulable_seconds,
     )
     broadcaster = Broadcaster(clock=clock)
     leases = EventLeases(lambda ttl: gateway.lease_grant(ttl, timeout=LEASE_TIMEOUT), clock=clock)

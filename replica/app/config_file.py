@@ -106,6 +106,15 @@ def render(configuration: Configuration) -> str:
     return write_yaml(strict.encode(configuration))
 
 
+def write(configuration: Configuration, path: Path) -> None:
+    """Write a configuration to a file, or to what else the path names, such as /dev/stdout.
+
+    Raises:
+        OSError: It can't be written.
+    """
+    path.write_text(render(configuration), encoding="utf-8")
+
+
 def _identity_problems(document: Any) -> Iterator[str]:
     if not isinstance(document, dict):
         yield f"holds {strict.show(document)}: put one {KIND} into it"

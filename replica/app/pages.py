@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from component import strict
 from component.durations import format_duration
 from component.handlers import Response, text
 from lockd.record import display_time
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
     from replica.cache.informers import Informers
 
 JSON_TYPE = "application/json"
+
+REDACTED = "<redacted>"
+
+_SECRET = re.compile(r"password|passwd|secret|token$|credential|(?:api|private|access)[-_]?key|keydata", re.IGNORECASE)
 
 
 def as_json(document: Any, *, status: int = 200) -> Response:
@@ -47,31 +53,33 @@ def leader_page(elector: Elector, clock: Clock) -> Handler:
 
 
 def configz_page(config: ReplicaConfig) -> Handler:
-    """The configuration in force, secrets left out."""
+    """The configuration in force, every default said, secrets left out."""
     election = config.election
     connection = asdict(config.connection)
-    connection["password"] = "<redacted>" if config.connection.password else None
+    connection["password"] = REDACTED if config.connection.password else None
     document = {
-        "componentconfig": {
-            "leaderElection": {
-                "leaderElect": True,
-                "leaseDuration": format_duration(election.lease_duration),
-                "renewDeadline": format_duration(election.renew_deadline),
-                "retryPeriod": format_duration(election.retry_period),
-                "exitBound": format_duration(election.exit_seconds),
-                "workTimeout": format_duration(election.work_timeout),
-                "drainTimeout": format_duration(election.drain_timeout),
-                "resourceLock": "leases",
-                "resourceName": election.name,
-                "resourceNamespace": election.namespace,
-            },
-            "schedulerName": config.scheduler_name,
+        "componentconfig": redacted(strict.encode(config.scheduler)),
+        "lockd": {
             "prefix": config.prefix,
             "etcd": connection,
             "serving": asdict(config.serving),
-        }
+            "workTimeout": format_duration(election.work_timeout),
+            "drainTimeout": format_duration(election.drain_timeout),
+            "exitBound": format_duration(election.exit_seconds),
+            "podMaxInUnschedulablePodsDuration": format_duration(config.unschedulable_seconds),
+        },
     }
     return lambda _: as_json(document)
+
+
+def redacted(document: Any) -> Any:
+    """A document without what its fields' names say to be secret, as arguments of somebody's plugin may be."""
+    if isinstance(document, dict):
+        return {
+            name: REDACTED if isinstance(value, str) and value and _SECRET.search(name) else redacted(value)
+            for name, value in document.items()
+        }
+    return [redacted(each) for each in document] if isinstance(document, list) else document
 
 
 def flagz_page(config: ReplicaConfig) -> Handler:

@@ -52,14 +52,14 @@ class ClientConnection(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     burst: int = 100
 
 
-class PluginUse(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PluginUse(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A plugin by its name; a weight of 0 stands for 1."""
 
     name: str
     weight: int = 0
 
 
-class PluginSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PluginSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What is said of one extension point."""
 
     enabled: tuple[PluginUse, ...] = ()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import os
-import queue
 import socket
 import threading
 from dataclasses import dataclass
@@ -18,15 +16,16 @@ from component.health import Check
 from component.lifecycle import Group
 from lockd.candidate import Candidate, Registration
 from lockd.elector import Callbacks, Elector
-from lockd.errors import HistoryLost, PermissionDenied, StoreError
+from lockd.errors import HistoryLost, PermissionDenied
 from lockd.etcd.gateway import Gateway
 from lockd.etcd.witness import Witness
-from lockd.flags import Usage, refuse_kubernetes
 from lockd.record import display_time
 from lockd.store import EtcdRecordStore
 from lockd.telemetry import ElectionTelemetry
 from replica.app.assembly import assemble
+from replica.app.caches import Caches
 from replica.app.pages import configz_page, flagz_page, leader_page, statusz_page
+from replica.app.reach import Reach
 from replica.app.resources import resources_page
 from replica.cache import mutation
 from replica.cache.informers import Informers
@@ -43,12 +42,6 @@ if TYPE_CHECKING:
     from replica.app.config import ReplicaConfig
 
 SERVICE = "lockd-replica"
-
-ETCD_PAUSE = 1.0
-"""Seconds between two attempts to reach etcd at the start."""
-
-STOP_POLL = 0.1
-"""Seconds between two looks, meanwhile, at whether the end is asked for."""
 
 _log = logs.get("replica")
 
@@ -89,6 +82,7 @@ class Replica:
             detector=mutation.from_environment(os.environ),
             clock=clock,
         )
+        self._caches = Caches(self._informers, delayed=config.scheduler.delay_cache_until_active)
         self._assembly = assemble(config, self._informers, self._work_gateway, self._group, clock)
         telemetry = ElectionTelemetry(config.election.identity, config.lock, clock)
 
@@ -121,7 +115,7 @@ class Replica:
             checks=(
                 Check("leaderElection", self.elector.check, ("healthz", "readyz")),
                 Check("etcd", self.elector.trouble, ("readyz",)),
-                Check("sched-handler-sync", self._informers.problem, ("readyz",)),
+                Check("sched-handler-sync", self._caches.problem, ("readyz",)),
                 Check("shutdown", lambda: "stopping" if self._stop.is_set() else None, ("readyz",)),
             ),
             metrics=metrics.render,
@@ -166,10 +160,16 @@ class Replica:
             Usage: The prefix holds Kubernetes' data.
             PermissionDenied: A wrong certificate, user or password.
         """
-        if not self._reach_etcd():
+        reach = Reach(
+            self._election_gateway,
+            self.config.prefix,
+            timeout=self.config.connection.command_timeout,
+            stop=self._stop,
+            clock=self.clock,
+        )
+        if not reach.wait(self._group):
             return self._ended_early()
-        self._informers.start()
-        if not self._wait_for_caches():
+        if not self._caches.delayed and not self._caches.fill(self._stop, over=self._is_over):
             return self._ended_early()
         candidate = Candidate(
             identity=self.config.election.identity,
@@ -201,54 +201,17 @@ class Replica:
 
     # --- the beginning
 
-    def _reach_etcd(self) -> bool:
-        """Make sure, before anything is written, that the prefix isn't Kubernetes'. False when asked to stop.
-
-        It is asked on another thread: a call that is silent must not keep this one from stopping.
-        """
-        answers: queue.SimpleQueue[Usage | PermissionDenied | None] = queue.SimpleQueue()
-        self._group.spawn("reach etcd", self._seek_etcd, answers)
-        while not self._stop.is_set() and not self._group.stop.is_set():
-            try:
-                problem = answers.get(timeout=STOP_POLL)
-            except queue.Empty:
-                continue
-            if problem is not None:
-                raise problem
-            return True
-        return False
-
-    def _seek_etcd(self, answers: queue.SimpleQueue[Usage | PermissionDenied | None]) -> None:
-        told = False
-        timeout = self.config.connection.command_timeout
-        while not self._stop.is_set():
-            try:
-                refuse_kubernetes(self._election_gateway, self.config.prefix, timeout=timeout)
-            except (Usage, PermissionDenied) as problem:
-                return answers.put(problem)
-            except StoreError as error:
-                if not told:
-                    _log.warning("etcd does not answer: waiting for it", error=str(error))
-                told = True
-                self.clock.wait(self._stop, ETCD_PAUSE)
-            else:
-                return answers.put(None)
-        return None
-
-    def _wait_for_caches(self) -> bool:
-        while not self._stop.is_set() and not self._group.stop.is_set():
-            if self._informers.wait_for_sync(self._stop, timeout=1.0):
-                _log.info("caches have synced", revision=self._informers.barrier.applied)
-                # What is cached stays: a full collection over it would hold up a renewal for nothing.
-                gc.collect()
-                gc.freeze()
-                return True
-        return False
+    def _is_over(self) -> bool:
+        return self._stop.is_set() or self._group.stop.is_set()
 
     # --- while it lasts
 
     def _lead(self, leadership: Leadership) -> None:
         """The work of a term, and beside it a look whether the caches are what etcd holds."""
+        if self._caches.delayed and not self._caches.fill(
+            leadership.lost, over=lambda: self._is_over() or leadership.lost.is_set(), tick=leadership.tick
+        ):
+            return
         self._informers.audit.request()
         self._assembly.scheduler.run(leadership)
 

@@ -54,6 +54,7 @@ class Recorder:
         action: str,
         type: str = NORMAL,  # noqa: A002 - the field's name in every manifest of an event
         related: Object | Reference | None = None,
+        controller: str = "",
     ) -> Event:
         """Record that something happened now.
 
@@ -64,11 +65,14 @@ class Recorder:
             action: What was being done, such as `Binding`.
             type: `Normal` or `Warning`.
             related: A second object that it is about, such as a pod's node.
+            controller: Who reports, if it is another than usual: the pod's profile.
 
         Returns:
             The event as published, which has no name yet.
         """
-        event = self.make(regarding, reason=reason, note=note, action=action, type=type, related=related)
+        event = self.make(
+            regarding, reason=reason, note=note, action=action, type=type, related=related, controller=controller
+        )
         self._publish(event)
         return event
 
@@ -81,6 +85,7 @@ class Recorder:
         action: str,
         type: str = NORMAL,  # noqa: A002 - the field's name in every manifest of an event
         related: Object | Reference | None = None,
+        controller: str = "",
     ) -> Event:
         """The same event without publishing it, for one that rides in a transaction."""
         subject = reference(regarding) if isinstance(regarding, Object) else regarding
@@ -96,7 +101,7 @@ class Recorder:
             note=note,
             type=type,
             action=action,
-            controller=self._controller,
+            controller=controller or self._controller,
             instance=self._instance,
         )
 

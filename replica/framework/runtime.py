@@ -64,9 +64,10 @@ class Runtime:
             for use in profile.uses(point, lambda name: point.served_by(self._plugins[name])):
                 if point.served_by(self._plugins[use.name]):
                     found.append(self._plugins[use.name])
-                    weights[use.name] = use.weight or 1
+                    if point is Point.SCORE:  # what is said of other points has no weight
+                        weights[use.name] = use.weight or 1
                 else:
-                    problems.append(f"plugin {use.name!r} has no {point.value}: take it out of that list")
+                    problems.append(f"plugins.{point.value}: plugin {use.name!r} has no {point.value}: take it out")
             return found
 
         self._pre_enqueues = cast("list[PreEnqueuePlugin]", at(Point.PRE_ENQUEUE))

@@ -21,7 +21,7 @@ from component.clock import SystemClock
 from component.process import Child
 from lockd.config import ElectionConfig
 from lockd.etcd.loopback import free_ports
-from replica.app.config import ReplicaConfig
+from replica.app.config import DEFAULTS, ReplicaConfig
 from replica.app.server import setup
 from replica.app.serving import Serving
 from tests.harness.wait import eventually
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from chaos.spans import Span
     from lockd.etcd.connection import Connection
     from lockd.ports import LockName
+    from replica.app.scheme import Configuration
     from replica.app.server import Outcome
 
 CLOCK: Final = SystemClock()
@@ -200,6 +201,8 @@ class Inside:
         lock: LockName,
         timing: Timing,
         serving: Serving = Serving(address=HOST, port=0),  # noqa: B008 - it is frozen
+        *,
+        scheduler: Configuration = DEFAULTS,
     ) -> None:
         self.identity = identity
         self.outcome: Outcome | None = None
@@ -216,7 +219,7 @@ class Inside:
             ),
             lock=lock,
             connection=connection,
-            scheduler_name="default-scheduler",
+            scheduler=scheduler,
             serving=serving,
             trace_file=None,
             logging_format="text",

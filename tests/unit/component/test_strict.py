@@ -114,6 +114,17 @@ def test_a_long_value_is_cut():
     assert len(problems({"name": ["x" * 500]})[0]) < 120
 
 
+class Brief(msgspec.Struct, frozen=True, omit_defaults=True):
+    name: str = "x"
+    inner: Inner = Inner(1)
+
+
+def test_defaults_are_left_out_where_the_struct_says_so():
+    assert strict.encode(Brief()) == {}
+    assert strict.encode(Brief("y", Inner(2))) == {"name": "y", "inner": {"howMany": 2, "kind": "a"}}
+    assert strict.encode(Inner(1)) == {"howMany": 1, "kind": "a"}
+
+
 inners = st.builds(Inner, st.integers(-(2**40), 2**40), st.sampled_from("ab"))
 outers = st.builds(
     Outer,

@@ -4,6 +4,7 @@ import sys
 from importlib.metadata import EntryPoint
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from lockd.errors import ConfigError
@@ -11,13 +12,14 @@ from replica.framework.arguments import Arguments, WithArguments
 from replica.framework.cycle_state import CycleState
 from replica.framework.interface import Handle
 from replica.framework.profile import PluginSet, Point, Profile, Use
+from replica.framework.profiles import runtimes_of
 from replica.framework.registry import Registry
 from replica.framework.runtime import Runtime
 from replica.framework.status import SKIP, SUCCESS, Code, Status, unschedulable
 from replica.plugins import in_tree
 from replica.queue.pod import QueuedPod
-from tests.harness.framework import handle, runtime_of
-from tests.harness.objects import pod
+from tests.harness.framework import handle, runtime_of, table_of
+from tests.harness.objects import node, pod
 
 
 class Spy:
@@ -55,6 +57,14 @@ class Binds(Spy):
 
     def post_bind(self, state, pod, node_name):
         self.note("post_bind")
+
+
+class Sorts:
+    def __init__(self, name):
+        self.name = name
+
+    def sort_key(self, queued):
+        return queued.queued_at
 
 
 class Gates(Spy):
@@ -204,6 +214,65 @@ def test_every_problem_is_told_at_once():
     with pytest.raises(ConfigError) as caught:
         Runtime(profile, in_tree.registry(), handle())
     assert len(caught.value.problems) == 2
+
+
+class Scores:
+    """Gives every node ten, and prepares for it."""
+
+    name = "Ten"
+
+    def pre_score(self, state, pod, nodes, feasible):
+        return SUCCESS
+
+    def score(self, state, pod, nodes):
+        return np.full(nodes.size, 10)
+
+
+@pytest.mark.parametrize(
+    ("general", "score", "want"),
+    [((), (), 10), ((Use("Ten", 3),), (), 30), ((Use("Ten", 3),), (Use("Ten", 7),), 70), ((), (Use("Ten"),), 10)],
+)
+def test_the_weight_is_what_the_score_point_says_else_multi_point(general, score, want):
+    registry = in_tree.registry()
+    registry.register("Ten", lambda _args, _handle: Scores())
+    profile = Profile(
+        defaults=(Use("PrioritySort"), Use("DefaultBinder"), Use("Ten")),
+        multi_point=PluginSet(general),
+        points={Point.SCORE: PluginSet(score)},
+    )
+    nodes = table_of([node("a"), node("b")]).snapshot()
+    assert Runtime(profile, registry, handle()).place(CycleState(), pod(), nodes).score == want
+
+
+def test_profiles_share_one_queue_sort():
+    registry = in_tree.registry()
+    registry.register("Other", lambda _args, _handle: Sorts("Other"))
+    other = PluginSet((Use("Other"),), frozenset({"*"}))
+    a, b = (Profile(name, in_tree.DEFAULTS) for name in "ab")
+    odd = Profile("odd", in_tree.DEFAULTS, points={Point.QUEUE_SORT: other})
+    assert list(runtimes_of([a, b], registry, handle())) == ["a", "b"]
+    assert list(runtimes_of([odd], registry, handle())) == ["odd"]
+    with pytest.raises(ConfigError) as caught:
+        runtimes_of([a, odd, b], registry, handle())
+    assert caught.value.problems == (
+        "profile 'odd': plugins.queueSort: 'Other' must be 'PrioritySort' as in 'a': all profiles share one queue",
+    )
+
+
+def test_profiles_sort_by_the_same_arguments():
+    registry = in_tree.registry()
+    registry.register("Other", lambda _args, _handle: Sorts("Other"))
+    points = {Point.QUEUE_SORT: PluginSet((Use("Other"),), frozenset({"*"}))}
+    pair = [Profile(name, in_tree.DEFAULTS, points=points, args={"Other": {"by": name}}) for name in "ab"]
+    with pytest.raises(ConfigError, match="the args of 'Other' must be those in 'a'"):
+        runtimes_of(pair, registry, handle())
+
+
+def test_the_problems_of_all_profiles_come_together():
+    bad = [Profile(name, in_tree.DEFAULTS, PluginSet((Use("Nope"),))) for name in "ab"]
+    with pytest.raises(ConfigError) as caught:
+        runtimes_of(bad, in_tree.registry(), handle())
+    assert [problem.partition(":")[0] for problem in caught.value.problems] == ["profile 'a'", "profile 'b'"]
 
 
 def test_a_name_taken_twice_is_refused():
