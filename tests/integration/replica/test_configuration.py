@@ -50,7 +50,7 @@ def test_two_profiles_in_one_replica(crew, file):
     flag = file(profiles=[PACKING, SPREADING], podMaxBackoffSeconds=30, parallelism=8)
     replica = crew.start("r", flag, "-v=4", "--scheduler-name=other")
     crew.until_leads(replica)
-    crew.create(nodes(2))
+    crew.create(nodes(2, cpu="1", memory="1Gi"))
     for name, bound in (("packing", 2), ("spreading", 4)):
         crew.create(harness.pod(f"{name}-0", schedulerName=name, nodeName="node-0"))
         crew.create(harness.pod(f"{name}-1", schedulerName=name))
