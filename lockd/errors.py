@@ -99,3 +99,15 @@ class Fenced(LockError):
     def __init__(self, message: str, *, token: int) -> None:
         super().__init__(message)
         self.token = token
+
+
+class ForeignToken(LockError):
+    """A fencing token of another etcd cluster: it says nothing against those seen before. A person must decide.
+
+    Attributes:
+        cluster: The cluster that the token is of.
+    """
+
+    def __init__(self, message: str, *, cluster: str) -> None:
+        super().__init__(message)
+        self.cluster = cluster

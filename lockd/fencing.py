@@ -3,18 +3,21 @@
 The guard compares the term key's mod revision (the fencing token) and its bytes in the very transaction that writes.
 The mod revision is what a successor changes; the bytes survive an etcd restored from a snapshot, whose revisions go
 back, and a missing term key, which equals no value.
+
+What is stored elsewhere, etcd can't guard: there the token is passed on, and a `Fence` refuses one older than the
+newest it has seen.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
-from lockd.errors import Fenced
+from lockd.errors import Fenced, ForeignToken
 from lockd.ports import Compare, Delete, Field, Get, GetReply, KeyValue, Put, Txn, TxnReply
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lockd.ports import Op
 
@@ -26,6 +29,78 @@ class Token(int):
         if revision <= 0:
             raise ValueError(f"a fencing token is a revision above 0, not {revision}")
         return super().__new__(cls, revision)
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """The newest token seen, and the etcd cluster that it is of: tokens of two clusters can't be compared.
+
+    Attributes:
+        cluster: As LOCKD_CLUSTER_ID tells it; "" for not known, which is a cluster like any other.
+    """
+
+    cluster: str
+    token: Token
+
+    def admit(self, token: Token, cluster: str) -> Newest:
+        """What is the newest once `token` has been let through. The same one again is: a holder acts more than once.
+
+        Raises:
+            Fenced: A newer one was seen: whoever shows this one holds the lock no more.
+            ForeignToken: It is of another cluster.
+        """
+        if cluster != self.cluster:
+            raise ForeignToken(
+                f"token {token} is of etcd cluster {cluster or '(unknown)'}, "
+                f"and those seen so far are of {self.cluster or '(unknown)'}: "
+                "if that cluster has taken the place of this one, reset the fence",
+                cluster=cluster,
+            )
+        if token < self.token:
+            raise Fenced(f"token {token} is older than {self.token}: another holds the lock", token=token)
+        return self if token == self.token else Newest(cluster, token)
+
+
+class Shelf(Protocol):
+    """Where a fence keeps what is the newest."""
+
+    def update(self, change: Callable[[Newest | None], Newest | None]) -> None:
+        """Put `change(what is there)`, with nobody else in between; what `change` raises leaves it as it was."""
+        ...
+
+
+class Fence:
+    """Stands in front of what etcd doesn't store, and refuses those who hold the lock no more.
+
+    What it stands in front of must be changed only after `check`, and before the next `check` may be answered: under
+    one mutex or file lock, or in one transaction. Better is a store that compares the token itself, as it writes.
+
+    Args:
+        shelf: `lockd.shelves` has one in memory and one in a file.
+    """
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+
+    def check(self, token: int, *, cluster: str = "") -> None:
+        """Let a holder through, and nobody older from then on.
+
+        Args:
+            token: As LOCKD_FENCING_TOKEN, or `Leadership.token`.
+            cluster: As LOCKD_CLUSTER_ID.
+
+        Raises:
+            ValueError: It is no token: not above 0.
+            Fenced: A newer one was seen.
+            ForeignToken: It is of another etcd cluster than those seen.
+            OSError: The newest can't be read or kept.
+        """
+        shown = Token(token)
+        self._shelf.update(lambda newest: Newest(cluster, shown) if newest is None else newest.admit(shown, cluster))
+
+    def reset(self) -> None:
+        """Forget: for a person, after etcd was restored or exchanged and all holders of before are gone."""
+        self._shelf.update(lambda _: None)
 
 
 @dataclass(frozen=True, slots=True)
