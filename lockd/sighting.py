@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
-from lockd.record import LeaderRecord
-
 if TYPE_CHECKING:
     from lockd.observed import Observed
 
@@ -46,7 +44,7 @@ class Sighting:
 
     @classmethod
     def of(cls, observed: Observed, now: float) -> Sighting | None:
-        """What was observed says at `now`; None while lease and term, whose events come one by one, are of two terms."""
+        """What was observed says at `now`; None while lease and term are of two terms: their events come one by one."""
         lease, record = observed.lease, observed.record
         if lease is None:
             return None

@@ -9,7 +9,9 @@ import click
 from component.console import OneLineGroup, leave, note, say, show
 from component.tables import table
 from lockd.ctl.elect import elect
+from lockd.ctl.observe import observe
 from lockd.ctl.options import SERVICE, lock_options
+from lockd.ctl.resign import resign
 from lockd.ports import LockName
 from lockd.session import session
 from lockd.status import HISTORY_HEADERS, STATUS_HEADERS, history_rows, read_history, read_status
@@ -27,6 +29,8 @@ def main() -> None:
 
 
 main.add_command(elect)
+main.add_command(observe)
+main.add_command(resign)
 
 
 @main.command()

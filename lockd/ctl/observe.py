@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import queue
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -84,10 +85,8 @@ class Observer:
                 if clock.now() >= read_at:
                     self._store.read(self._inbox.put, timeout=self._here.timeout)
                     read_at = clock.now() + READ
-                try:
+                with suppress(queue.Empty):
                     self._take(self._inbox.get(timeout=LONGEST_WAIT / 4))
-                except queue.Empty:
-                    pass
                 self._tell()
         finally:
             watching.cancel()
