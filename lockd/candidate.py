@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from component import logs
 from lockd.errors import LeaseNotFound, StoreError
 from lockd.ports import Compare, Field, Put, Txn
+from lockd.record import parse_history
 
 if TYPE_CHECKING:
     import threading
@@ -71,6 +72,7 @@ class Registration:
     ) -> None:
         self._gateway = gateway
         self._key = lock.candidates + candidate.identity
+        self._history = lock.history
         self._candidate = candidate
         self._ttl = max(1, math.ceil(lease_duration))
         self._clock = clock
@@ -102,6 +104,31 @@ class Registration:
             self._gateway.txn(Txn(compares, (put,)), timeout=timeout)
         except LeaseNotFound:
             self._lease = 0
+
+    def mark_deposed(self, token: int, *, timeout: float) -> bool:
+        """Tell by the key that this live process was deposed by evidence, if it was: its successors then hold off.
+
+        Whoever is really dead can't, and whoever is cut off can't either: then the takeover was right.
+
+        Args:
+            token: Of its term.
+            timeout: Seconds for each of two calls.
+
+        Returns:
+            Is the mark there? The key then has to stay until its etcd lease runs out.
+        """
+        try:
+            kvs = self._gateway.range(self._history, timeout=timeout).kvs
+            terms = parse_history(kvs[0].value, kvs[0].mod_revision) if kvs else ()
+            if not any((term.token, term.reason) == (token, "evidence") for term in terms):
+                return False
+            self._candidate = replace(self._candidate, deposed_token=token)
+            self._gateway.txn(Txn((), (Put(self._key, self._candidate.encode(), self._lease),)), timeout=timeout)
+        except StoreError as error:
+            _log.info("deposed, and no mark left", key=self._key, error=str(error))
+            return False
+        _log.info("deposed by evidence while alive: mark left", key=self._key, token=token)
+        return True
 
     def revoke(self, *, timeout: float) -> None:
         """Take the key away at an orderly exit; without it, it goes when its etcd lease runs out."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import secrets
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from component.clock import LONGEST_WAIT
@@ -145,6 +145,10 @@ class Elector:
     def leader(self) -> str:
         """The identity last observed to hold the lock; "" for nobody or not known."""
         return self._leader or ""
+
+    def advertise(self, presence_address: str) -> None:
+        """Before `run`: where the presence of this process listens, for the record of its term."""
+        self._election = replace(self._election, presence_address=presence_address)
 
     def request_stop(self) -> None:
         """Finish what is in flight, release, end."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from lockd.errors import ConfigError
 from lockd.ports import LockName
+from lockd.presence.config import PresenceConfig
 from replica.app.precedence import election_of, said_of
 from replica.app.profiles import problems_of, spelled_out, warnings_of
 from replica.app.scheme import Configuration
@@ -42,6 +43,7 @@ class ReplicaConfig:
         unschedulable_seconds: After which a pod is tried again that nothing happened for.
         warnings: What was said and changes nothing: a line each, with why.
         flags: Every flag with its value, for people; secrets left out.
+        presence: None: it neither listens for standbys nor takes over early.
     """
 
     election: ElectionConfig
@@ -55,6 +57,7 @@ class ReplicaConfig:
     unschedulable_seconds: float = 300.0
     warnings: tuple[str, ...] = ()
     flags: Mapping[str, str] = field(default_factory=dict)
+    presence: PresenceConfig | None = None
 
     @property
     def scheduler_name(self) -> str:
@@ -88,6 +91,7 @@ def complete(
     serving = _noting(problems, lambda: _serving_of(options))
     said = _noting(problems, lambda: said_of(options))
     plugins = registry().discover()
+    presence = _noting(problems, lambda: _presence_of(options)) if options.presence else None
     election = None
     if said is not None:
         election = _noting(problems, lambda: election_of(options, said, options.identity or new_identity()))
@@ -109,6 +113,7 @@ def complete(
         unschedulable_seconds=options.pod_max_in_unschedulable_pods_duration,
         warnings=(*said.warnings, *warnings_of(scheduler)),
         flags=flags or {},
+        presence=presence,
     )
 
 
@@ -122,6 +127,16 @@ def _serving_of(options: Options) -> Serving:
         client_ca_file=options.client_ca_file,
         token_auth_file=options.token_auth_file,
         authorization_always_allow_paths=options.authorization_always_allow_paths,
+    )
+
+
+def _presence_of(options: Options) -> PresenceConfig:
+    return PresenceConfig.of(
+        options.presence_bind,
+        options.presence_advertise,
+        options.presence_cert_file,
+        options.presence_key_file,
+        options.presence_ca_file,
     )
 
 

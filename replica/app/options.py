@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from component.durations import DURATION, format_duration
+from replica.app.presence_flags import PRESENCE_FLAGS
 from replica.app.refused import REFUSED_FLAGS
 from replica.app.scheme import LEASES, lock_problem
 from replica.app.serving import SERVING_FLAGS
@@ -44,6 +45,12 @@ class Options:
     work_timeout: float
     drain_timeout: float
     exit_bound: float | None
+    presence: bool
+    presence_bind: str
+    presence_advertise: str
+    presence_cert_file: Path | None
+    presence_key_file: Path | None
+    presence_ca_file: Path | None
     scheduler_name: str
     pod_max_in_unschedulable_pods_duration: float
     bind_address: str
@@ -137,6 +144,7 @@ _FLAGS: tuple[Callable[..., Any], ...] = (
         "--pod-max-in-unschedulable-pods-duration", type=DURATION, default="5m", show_default=True,
         help="After so long a pod that nothing happened for is tried again.",
     ),
+    *PRESENCE_FLAGS,
     *SERVING_FLAGS,
     click.option(
         "--logging-format", type=click.Choice(["text", "json"]), default="text", show_default=True,

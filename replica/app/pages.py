@@ -63,6 +63,7 @@ def configz_page(config: ReplicaConfig) -> Handler:
             "prefix": config.prefix,
             "etcd": connection,
             "serving": asdict(config.serving),
+            "presence": asdict(config.presence) if config.presence is not None else None,
             "workTimeout": format_duration(election.work_timeout),
             "drainTimeout": format_duration(election.drain_timeout),
             "exitBound": format_duration(election.exit_seconds),
@@ -90,7 +91,13 @@ def flagz_page(config: ReplicaConfig) -> Handler:
 
 
 def statusz_page(
-    config: ReplicaConfig, elector: Elector, informers: Informers, pending: Callable[[], dict[str, int]], clock: Clock
+    config: ReplicaConfig,
+    elector: Elector,
+    informers: Informers,
+    pending: Callable[[], dict[str, int]],
+    *,
+    watches: Callable[[], str],
+    clock: Clock,
 ) -> Handler:
     """How it is, for people and scripts."""
     started, since = clock.now(), display_time(clock.wall())
@@ -109,6 +116,7 @@ def statusz_page(
                 "uptimeSeconds": round(clock.now() - started, 3),
                 "caches": {"appliedRevision": informers.barrier.applied, "problem": informers.problem()},
                 "pendingPods": pending(),
+                "watchesOver": watches(),
             }
         )
 

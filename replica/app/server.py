@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import socket
 import threading
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from component import logs, tracing
@@ -14,17 +12,16 @@ from component.clock import SystemClock
 from component.endpoints import Endpoints
 from component.health import Check
 from component.lifecycle import Group
-from lockd.candidate import Candidate, Registration
 from lockd.elector import Callbacks, Elector
 from lockd.errors import HistoryLost, PermissionDenied
 from lockd.etcd.gateway import Gateway
 from lockd.etcd.witness import Witness
-from lockd.record import display_time
 from lockd.store import EtcdRecordStore
 from lockd.telemetry import ElectionTelemetry
 from replica.app.assembly import assemble
 from replica.app.caches import Caches
 from replica.app.pages import configz_page, flagz_page, leader_page, statusz_page
+from replica.app.peers import Peers
 from replica.app.reach import Reach
 from replica.app.resources import resources_page
 from replica.cache import mutation
@@ -88,6 +85,7 @@ class Replica:
 
         def step(before: Election, after: Election, now: float) -> None:
             self._guard_the_end(before, after)
+            self._peers.step(after)
             telemetry.step(before, after, now)
 
         self.elector = Elector(
@@ -108,6 +106,7 @@ class Replica:
         )
         serving = config.serving
         authenticate, authorize = serving.who(clock)
+        self._peers = Peers(config, self._election_gateway, self.elector.accuse, clock=clock)
         self._endpoints = Endpoints(
             serving.address,
             serving.port,
@@ -124,14 +123,20 @@ class Replica:
                 "/configz": configz_page(config),
                 "/metrics/resources": resources_page(self._leads, self._informers.pods.lister),
                 "/flagz": flagz_page(config),
-                "/statusz": statusz_page(config, self.elector, self._informers, self._assembly.queue.pending, clock),
+                "/statusz": statusz_page(
+                    config,
+                    self.elector,
+                    self._informers,
+                    self._assembly.queue.pending,
+                    watches=lambda: self._peers.watches,
+                    clock=clock,
+                ),
             },
             tls=serving.tls(),
             authenticate=authenticate,
             authorize=authorize,
             clock=clock,
         )
-        self._registration: Registration | None = None
         self._outcome: Outcome | None = None
 
     # --- for the main program
@@ -148,6 +153,7 @@ class Replica:
             CannotListen: As when the port is in use.
             ValueError: The certificate or key can't be used.
         """
+        self.elector.advertise(self._peers.listen())
         self.port = self._endpoints.start()
         if self.config.serving.exposed:
             _log.warning("http is served in the clear beyond this host", address=self.config.serving.address)
@@ -171,31 +177,20 @@ class Replica:
             return self._ended_early()
         if not self._caches.delayed and not self._caches.fill(self._stop, over=self._is_over):
             return self._ended_early()
-        candidate = Candidate(
-            identity=self.config.election.identity,
-            hostname=socket.gethostname(),
-            pid=os.getpid(),
-            since=display_time(self.clock.wall()),
-            http=f"{self.config.serving.address}:{self.port}" if self.port else "",
-            version=version("lockd"),
-        )
-        self._registration = Registration(
-            self._election_gateway,
-            self.config.lock,
-            candidate,
-            lease_duration=self.config.election.lease_duration,
-            clock=self.clock,
-        )
-        self._group.spawn("candidate", self._registration.run, self._group.stop)
+        candidate = self._peers.start(self._group, http=self._http)
         self._standing.set()
         _log.info("standing by", identity=candidate.identity, http=candidate.http)
         stop = self.elector.run()
         return self._ended(stop)
 
+    @property
+    def _http(self) -> str:
+        return f"{self.config.serving.address}:{self.port}" if self.port else ""
+
     def leave_steps(self) -> tuple[tuple[str, Callable[[float], object]], ...]:
         """What is left to do after `run`, each bounded by the seconds it is given."""
         return (
-            ("candidate", self._revoke),
+            ("candidate", self._leave_candidates),
             ("threads", self._close),
         )
 
@@ -242,6 +237,7 @@ class Replica:
         election = self.elector.election
         since = election.ending.since if election.ending is not None else self.clock.now()
         self._stop.set()
+        self._peers.say_goodbye(election)
         failed = self._group.failure is not None
         if stop.asked and not failed:
             _log.info("requested to terminate, exiting", released=stop.released)
@@ -260,23 +256,22 @@ class Replica:
             raise failure
         return Outcome(0 if failure is None else 1, self.clock.now())
 
-    def _revoke(self, seconds: float) -> None:
-        if self._registration is not None and self._outcome_is_orderly():
-            self._registration.revoke(timeout=seconds)
-
-    def _outcome_is_orderly(self) -> bool:
-        stopped = self.elector.election.stopped
-        return stopped is not None and stopped.asked
+    def _leave_candidates(self, seconds: float) -> None:
+        leadership = self.elector.leadership
+        self._peers.leave(self.elector.election, int(leadership.token) if leadership is not None else 0, seconds)
 
     def _close(self, seconds: float) -> None:
         self._endpoints.close()
         self._assembly.broadcaster.close()
         self._assembly.queue.close()
         self._group.request_stop()
+        self._peers.end()
         self._informers.close()
         left = self._group.join(seconds / 2)
         if left:
             _log.warning("threads did not end", threads=",".join(left))
+        if self._watchdog is None:  # else the process ends it, and that is what the others wait for
+            self._peers.close()
         for gateway in (self._election_gateway, self._work_gateway, self._watch_gateway):
             gateway.close()
 

@@ -208,8 +208,10 @@ class Proxy:
                 sink.sendall(data)
                 if swallow is not None:
                     swallow.passed.set()
-            sink.shutdown(socket.SHUT_WR)
+            if self._clear(pair, way):
+                sink.shutdown(socket.SHUT_WR)
         except OSError:
+            self._clear(pair, way)  # a black hole swallows this too
             with self._changed:
                 self._pairs.discard(pair)
             pair.reset()

@@ -145,6 +145,12 @@ class Running:
         return sum(json.loads(answer.body)["pendingPods"].values()) if answer.status == 200 else 0
 
     @property
+    def watches_over(self) -> str:
+        """The identity of the leader that its presence has a connection to."""
+        answer = self.get("/statusz")
+        return str(json.loads(answer.body)["watchesOver"]) if answer.status == 200 else ""
+
+    @property
     def alive(self) -> bool:
         return not self.ended_at
 
