@@ -43,7 +43,7 @@ def names_of(store: ObjectStore, selection: Selection, namespace: str) -> list[t
         if target.names:
             names += [(target.kind, name, namespace if target.kind.namespaced else "") for name in target.names]
         else:
-            found = find(store, target, namespace, selection.matches)
+            found = find(store, target, namespace, selection.matches, selection.fields)
             names += [(target.kind, each.object.name, each.object.namespace) for each in found.objects]
     return names
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from component.tables import table
 from replica.api.codec import Undecodable, decode
@@ -11,6 +11,7 @@ from replica.api.drafts import to_manifest
 from replica.api.keys import object_key
 from replica.api.kinds import EVENT
 from replica.ctl.columns import Row, columns
+from replica.ctl.fields import sort_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,8 +19,13 @@ if TYPE_CHECKING:
     from lockd.ports import KeyValue
     from replica.api.kinds import Kind
     from replica.api.objects import Object
+    from replica.ctl.fields import FieldSelector
+    from replica.ctl.jsonpath import JsonPath
     from replica.ctl.store import ObjectStore
     from replica.ctl.targets import Target
+
+
+NOT_FOUND: Final = "Error from server (NotFound)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +51,28 @@ class Found:
     problems: tuple[str, ...]
     revision: int = 0
 
+    def sorted(self, path: JsonPath) -> Found:
+        """The same, by what a path leads to."""
+        return replace(self, objects=tuple(sorted(self.objects, key=lambda each: sort_key(path, each.manifest))))
+
+    def without_missing(self) -> Found:
+        """The same, without a word of names that there aren't."""
+        return replace(self, problems=tuple(each for each in self.problems if not each.startswith(NOT_FOUND)))
+
 
 def find(
-    store: ObjectStore, target: Target, namespace: str, matches: Callable[[Mapping[str, str]], bool] | None = None
+    store: ObjectStore,
+    target: Target,
+    namespace: str,
+    matches: Callable[[Mapping[str, str]], bool] | None = None,
+    fields: FieldSelector | None = None,
 ) -> Found:
     """Read what a target names.
 
     Args:
         namespace: "" for all of them.
         matches: A predicate on labels, for a target without names.
+        fields: The same for fields.
 
     Raises:
         StoreError: etcd didn't answer, or refused.
@@ -79,16 +98,23 @@ def find(
         except Undecodable as error:
             problems.append(f"error: {error}")
             continue
-        if matches is None or matches(stored.object.labels):
+        if is_selected(stored, matches, fields):
             objects.append(stored)
     if kind is EVENT:
         objects.sort(key=lambda each: getattr(each.object, "last_seen", ""))
     return Found(kind, tuple(objects), tuple(problems), revision)
 
 
+def is_selected(
+    stored: Stored, matches: Callable[[Mapping[str, str]], bool] | None, fields: FieldSelector | None
+) -> bool:
+    """Do its labels and its fields match, as far as they were asked for?"""
+    return (matches is None or matches(stored.object.labels)) and (fields is None or fields.matches(stored.manifest))
+
+
 def not_found(kind: Kind, name: str) -> str:
     """kubectl's line for a name that there isn't."""
-    return f'Error from server (NotFound): {kind.qualified_plural} "{name}" not found'
+    return f'{NOT_FOUND}: {kind.qualified_plural} "{name}" not found'
 
 
 def lines(found: Found, *, now: float, wide: bool, namespaces: bool, headers: bool = True, prefixed: bool) -> list[str]:

@@ -58,6 +58,13 @@ dry_run = click.option(
 )
 
 
+field_selector = click.option(
+    "--field-selector", "fields", metavar="SELECTOR", help="Fields: spec.nodeName=n1,status.phase!=Running."
+)
+watch = click.option("-w", "--watch", is_flag=True, help="Show each change from then on, until Ctrl-C.")
+no_headers = click.option("--no-headers", is_flag=True, help="Leave out the tables' headers.")
+
+
 def form(*choices: str) -> Callable[..., Callable[..., None]]:
     """`-o`, with its choices; a table by default."""
     return click.option(

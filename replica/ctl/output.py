@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING, Any, Final
 
 from component import console
-from component.console import FAILED, USAGE, leave
+from component.console import FAILED, USAGE, leave, note
+from component.progress import progress
 from lockd.session import failures as store_failures
 from replica.api.documents import write_yaml
 from replica.api.manifests import ManifestError
 from replica.ctl.applying import Refused
+from replica.ctl.draining import DrainRefused
+from replica.ctl.editing import Missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+MANY: Final = 200
+"""Steps that take a while."""
 
 
 def show(document: Any, form: str) -> None:
@@ -22,6 +29,16 @@ def show(document: Any, form: str) -> None:
         console.say(write_yaml(document), nl=False)
     else:
         console.show(document, form)
+
+
+@contextlib.contextmanager
+def counted(what: str, of: int) -> Iterator[Callable[[int], None]]:
+    """A bar for `of` steps, for whom lines on stdout don't tell: there are many, and they go elsewhere."""
+    if of < MANY or sys.stdout.isatty():
+        yield lambda _done: None
+        return
+    with progress(quietly=True) as told:
+        yield lambda done: told(what, done, of)
 
 
 @contextlib.contextmanager
@@ -34,3 +51,8 @@ def failures() -> Iterator[None]:
             leave(error.problems, USAGE)
         except Refused as error:
             leave(error.problems, FAILED)
+        except DrainRefused as error:
+            leave(error.problems, FAILED)
+        except Missing as error:
+            note(f"Error from server (NotFound): {error}")
+            raise SystemExit(FAILED) from error

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lockd.errors import ConfigError
 from replica.api.kinds import KINDS, kind_for
 from replica.api.selectors import SelectorError, compile_selector, parse_selector
+from replica.ctl.fields import FieldSelector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,10 +30,12 @@ class Selection:
 
     Attributes:
         matches: A predicate on labels, None without a selector; with one, no target has names.
+        fields: The same for fields.
     """
 
     targets: tuple[Target, ...]
     matches: Callable[[Mapping[str, str]], bool] | None = None
+    fields: FieldSelector | None = None
 
     @property
     def single(self) -> bool:
@@ -40,7 +43,9 @@ class Selection:
         return len(self.targets) == 1 and len(self.targets[0].names) == 1
 
 
-def select(words: Sequence[str], selector: str | None = None, *, everywhere: bool = False) -> Selection:
+def select(
+    words: Sequence[str], selector: str | None = None, *, everywhere: bool = False, fields: str | None = None
+) -> Selection:
     """What words and a selector name.
 
     Args:
@@ -51,14 +56,15 @@ def select(words: Sequence[str], selector: str | None = None, *, everywhere: boo
     """
     targets = parse_targets(words)
     named = [target for target in targets if target.names]
-    if named and selector is not None:
+    if named and (selector is not None or fields is not None):
         raise ConfigError(("a selector can't be given with names",))
     if everywhere and any(target.kind.namespaced for target in named):
         raise ConfigError(("an object can't be named across all namespaces: give -n NAMESPACE",))
+    chosen = FieldSelector.parse(fields, [target.kind for target in targets]) if fields is not None else None
     if selector is None:
-        return Selection(targets)
+        return Selection(targets, None, chosen)
     try:
-        return Selection(targets, compile_selector(parse_selector(selector)))
+        return Selection(targets, compile_selector(parse_selector(selector)), chosen)
     except SelectorError as error:
         raise ConfigError((str(error),)) from error
 
