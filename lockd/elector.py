@@ -203,17 +203,20 @@ class Elector:
             raise AssertionError("turns end when the election has stopped")
         return self._election.stopped
 
-    def turns(self) -> Iterator[None]:
+    def turns(self, longest: float = LONGEST_WAIT) -> Iterator[None]:
         """The same, a turn at a time: for whoever has something else to do on this thread after each, and does it soon.
 
-        A turn takes 1 s at most. To be walked through to its end.
+        To be walked through to its end.
+
+        Args:
+            longest: Seconds that a turn takes at most; no longer than `LONGEST_WAIT`.
         """
         watch = self._store.watch(self._inbox.put)
         try:
             while not isinstance(action := self._step(), Stop):
                 match action:
                     case Wait(seconds=seconds):
-                        self._take(min(seconds, LONGEST_WAIT))
+                        self._take(min(seconds, longest))
                     case Read():
                         self._read()
                     case Acquire() | Renew() | Release() as transaction:

@@ -288,10 +288,11 @@ class RecordStore(Protocol):
         """
         ...
 
-    def watch(self, sink: Callable[[KeyEvent], None]) -> Call:
+    def watch(self, sink: Callable[[KeyEvent | View], None]) -> Call:
         """Deliver each change of the watched keys, in revision order per key, until cancelled.
 
         It begins with the present state of each key that exists and resumes by itself; after a gap that can't be
-        closed (compaction) it delivers the present state again, and deletions for what is gone.
+        closed (compaction) it delivers the present state again, and deletions for what is gone. Whole reads that others
+        have made may come in between.
         """
         ...

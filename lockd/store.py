@@ -112,7 +112,7 @@ class EtcdRecordStore:
             return _All([self._gateway.send(txn, arrived, copy=each, timeout=timeout) for each in range(members)])
         return self._gateway.send(txn, arrived, copy=copy, timeout=timeout)
 
-    def watch(self, sink: Callable[[KeyEvent], None]) -> Call:
+    def watch(self, sink: Callable[[KeyEvent | View], None]) -> Call:
         return LockWatch(self._gateway, self._lock, sink, self._clock).start()
 
 

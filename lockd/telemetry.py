@@ -31,9 +31,20 @@ class ElectionTelemetry:
 
     Args:
         quiet: A lost term is no error in the log: whoever owns the elector tells a person of it.
+        metered: Has it metrics? Not where a process has electors by the hundred, for locks that others name.
+        caller: W3C trace context of whoever asked for the election; "" for nobody.
     """
 
-    def __init__(self, identity: str, lock: LockName, clock: Clock, *, quiet: bool = False) -> None:
+    def __init__(
+        self,
+        identity: str,
+        lock: LockName,
+        clock: Clock,
+        *,
+        quiet: bool = False,
+        metered: bool = True,
+        caller: str = "",
+    ) -> None:
         self._tell_loss = _log.info if quiet else _log.error
         self._identity = identity
         self._lock = f"{lock.namespace}/{lock.name}"
@@ -41,7 +52,8 @@ class ElectionTelemetry:
         self._clock = clock
         self._gate: float | None = None
         self._renewed_wall: float | None = None
-        meter = metrics.get_meter("lockd")
+        self._caller = caller or None
+        meter = metrics.get_meter("lockd") if metered else metrics.NoOpMeter("lockd")
         self._master = meter.create_gauge(
             "leader_election_master_status",
             description="1 while this process leads, else 0.",
@@ -147,12 +159,14 @@ class ElectionTelemetry:
         predecessor = before.observed.record if before.hold is None else None
         links = [(predecessor.traceparent, ANCHOR_LINK)] if predecessor is not None and predecessor.traceparent else []
         wall = self._wall(now)
+        resumed = after.claim is not None  # its anchor is as old as the term
         tracing.emit(
-            "leader_election.started_leading",
+            "leader_election.resumed" if resumed else "leader_election.started_leading",
             start=wall,
             end=self._clock.wall(),
-            traceparent=after.traceparent or None,
-            links=links,
+            traceparent=None if resumed else after.traceparent or None,
+            parent=self._caller,
+            links=[(after.traceparent, TERM_LINK)] if resumed and after.traceparent else links,
             attributes={
                 "identity": self._identity,
                 "lock": self._lock,
@@ -165,7 +179,8 @@ class ElectionTelemetry:
         self._gate, self._renewed_wall = after.gate, self._clock.wall()
         self._master.set(1, {"name": self._name})
         self._transitions.add(1, {"name": self._name, "takeover": hold.record.takeover})
-        _log.info("started leading", lock=self._lock, token=int(hold.token), takeover=hold.record.takeover)
+        told = "goes on leading" if resumed else "started leading"
+        _log.info(told, lock=self._lock, token=int(hold.token), takeover=hold.record.takeover)
 
     def _lost(self, after: Election, now: float) -> None:
         if after.ending is None:

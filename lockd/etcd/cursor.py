@@ -91,6 +91,15 @@ class Cursor:
         place.target, place.following, place.lost = target, target.start_revision, False
         return self._create(place)
 
+    def leave(self, key: str) -> tuple[int, ...]:
+        """Watch this key no more; the ids of the watches to cancel on the stream that is open."""
+        gone = [place for place in self._places if place.target.key == key]
+        self._places = [place for place in self._places if place not in gone]
+        ids = tuple(known for known, place in self._open.items() if place in gone)
+        for known in ids:
+            del self._open[known]
+        return ids
+
     def take(self, frame: Frame, *, ordered: bool) -> tuple[Outcome, ...]:
         """Take in a response.
 

@@ -93,6 +93,10 @@ class Stream:
         }
         self._requests.put(WATCH.request(create_request=request))
 
+    def drop(self, watch_id: int) -> None:
+        """Have a watch cancelled on it."""
+        self._requests.put(WATCH.request(cancel_request={"watch_id": watch_id}))
+
     def frames(self) -> Iterator[Frame]:
         """The member's responses, until the stream breaks.
 

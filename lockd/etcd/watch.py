@@ -73,6 +73,14 @@ class Watch:
             if stream is not None:
                 stream.create(create)
 
+    def leave(self, key: str) -> None:
+        """Watch the target with this key no more."""
+        with self._lock:
+            ids, stream = self._cursor.leave(key), self._stream
+            for watch_id in ids:
+                if stream is not None:
+                    stream.drop(watch_id)
+
     def reopen(self) -> None:
         """Leave the member that it is on, which may be lagging, for another, and resume there."""
         with self._lock:

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]*)?\)")
 PATHS = re.compile(r"`((?:component|lockd|replica|chaos|tests|tools|docs)/[\w./-]*\w)`")
-LATER = ("lockd/daemon.py", "lockd/v1")
+LATER: tuple[str, ...] = ()
 """Named as what is to come."""
 
 

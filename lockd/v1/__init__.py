@@ -1,0 +1,1 @@
+"""Generated from proto/lockd/v1: change that, then run `make gen`."""
