@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, Self
 
+import msgspec
+
 from lockd.errors import Fenced, ForeignToken
 from lockd.ports import Compare, Delete, Field, Get, GetReply, KeyValue, Put, Txn, TxnReply
 
@@ -121,8 +123,7 @@ class Guard:
         return Compare(self.key, Field.MOD, self.token), Compare(self.key, Field.VALUE, self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectWrite:
+class ObjectWrite(msgspec.Struct, frozen=True, gc=False):
     """One object of a guarded write: put `value`, or delete it (None), if it is at `mod_revision` (0: absent).
 
     Attributes:
@@ -141,8 +142,7 @@ class ObjectWrite:
         return (change, *self.riders)
 
 
-@dataclass(frozen=True, slots=True)
-class WriteResult:
+class WriteResult(msgspec.Struct, frozen=True, gc=False):
     """What became of one group of a guarded write.
 
     Attributes:
@@ -155,8 +155,7 @@ class WriteResult:
     objects: tuple[KeyValue | None, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GuardedReply:
+class GuardedReply(msgspec.Struct, frozen=True, gc=False):
     """The answer to a guarded write.
 
     Attributes:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -17,10 +19,10 @@ if TYPE_CHECKING:
     from lockd.record import HistoryEntry, LeaderRecord, TermValue
 
 # --- etcd's transaction language -------------------------------------------------------------------------------------
+# Structs: several of them are made for each object that is written or watched.
 
 
-@dataclass(frozen=True, slots=True)
-class KeyValue:
+class KeyValue(msgspec.Struct, frozen=True, gc=False):
     """A key as etcd holds it at some revision."""
 
     key: str
@@ -39,8 +41,7 @@ class Field(Enum):
     VALUE = "value"
 
 
-@dataclass(frozen=True, slots=True)
-class Compare:
+class Compare(msgspec.Struct, frozen=True, gc=False):
     """`field` of `key` equals `operand`; an absent key has revision 0 and equals no value.
 
     etcd evaluates all compares of a transaction, nested ones too, before any of its puts.
@@ -51,8 +52,7 @@ class Compare:
     operand: int | bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
+class Put(msgspec.Struct, frozen=True, gc=False):
     """Write a value; `lease` is an etcd lease id, 0 for none."""
 
     key: str
@@ -60,22 +60,19 @@ class Put:
     lease: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Delete:
+class Delete(msgspec.Struct, frozen=True, gc=False):
     """Remove one key."""
 
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Get:
+class Get(msgspec.Struct, frozen=True, gc=False):
     """Read one key."""
 
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Txn:
+class Txn(msgspec.Struct, frozen=True, gc=False):
     """If all of `compares` hold then do `then`, else do `otherwise`, atomically.
 
     Limits of etcd: 128 compares or operations at a level, one put per key in the whole transaction, 1.5 MiB.
@@ -89,27 +86,23 @@ class Txn:
 Op = Put | Delete | Get | Txn
 
 
-@dataclass(frozen=True, slots=True)
-class PutReply:
+class PutReply(msgspec.Struct, frozen=True, gc=False):
     """A put was applied."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteReply:
+class DeleteReply(msgspec.Struct, frozen=True, gc=False):
     """A delete was applied to `deleted` keys."""
 
     deleted: int
 
 
-@dataclass(frozen=True, slots=True)
-class GetReply:
+class GetReply(msgspec.Struct, frozen=True, gc=False):
     """What a get found: None when the key is absent."""
 
     kv: KeyValue | None
 
 
-@dataclass(frozen=True, slots=True)
-class TxnReply:
+class TxnReply(msgspec.Struct, frozen=True, gc=False):
     """The branch taken and its replies, in order. `revision` is the header's (a nested reply repeats the outer one)."""
 
     succeeded: bool

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from lockd.fencing import GuardedWrite
+import msgspec
+
+from lockd.fencing import GuardedWrite, ObjectWrite
+from lockd.ports import KeyValue
 from replica.api.codec import Undecodable, decode_pod
+from replica.api.pods import Pod
 
 if TYPE_CHECKING:
     from collections import deque
 
-    from lockd.fencing import Guard, GuardedReply, ObjectWrite
-    from lockd.ports import KeyValue
-    from replica.api.pods import Pod
+    from lockd.fencing import Guard, GuardedReply
 
 MOST_PODS: Final = 120
 """Pods in one transaction: etcd allows 128 operations, a nested one's counted on top of the outer ones."""
@@ -45,8 +46,7 @@ class Fate(Enum):
     """The end came before it was sent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(msgspec.Struct, frozen=True, gc=False):
     """One pod to bind.
 
     Attributes:
@@ -73,8 +73,7 @@ Group = tuple[Binding, ...]
 """Pods bound together or not at all: one, or a gang."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True, gc=False):
     """What became of one bind.
 
     Attributes:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from lockd.etcd import wire
 from lockd.ports import (
     Compare,
@@ -24,8 +26,6 @@ from lockd.ports import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from lockd.errors import StoreError
     from lockd.ports import Op, OpReply
 
@@ -96,8 +96,7 @@ class WatchTarget:
     start_revision: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class WatchEvent:
+class WatchEvent(msgspec.Struct, frozen=True, gc=False):
     """One change of a key. `value` None is a deletion, whose `mod_revision` is that of its tombstone."""
 
     key: str
@@ -150,6 +149,8 @@ class WatchInterrupted:
     error: StoreError
 
 
+_PUT: Final = PutReply()
+
 WatchItem = WatchBatch | WatchProgress | WatchCompacted | WatchInterrupted
 """What a watch delivers."""
 
@@ -183,11 +184,9 @@ def key_value(kv: Any) -> KeyValue:
 
 def txn_request(txn: Txn) -> Any:
     """The TxnRequest of a transaction."""
-    return wire.TxnRequest(
-        compare=[_compare(compare) for compare in txn.compares],
-        success=_operations(txn.then),
-        failure=_operations(txn.otherwise),
-    )
+    request = wire.TxnRequest()
+    _fill(request, txn)
+    return request
 
 
 def writes(txn: Txn) -> bool:
@@ -234,37 +233,46 @@ def watch_event(event: Any) -> WatchEvent:
     return WatchEvent(decode_key(kv.key), value, kv.mod_revision, kv.create_revision, kv.version, kv.lease)
 
 
-def _compare(compare: Compare) -> Any:
-    key = encode_key(compare.key)
+def _fill(request: Any, txn: Txn) -> None:
+    """Fill a TxnRequest in place: a message made apart would be copied into the one that holds it, level by level."""
+    for compare in txn.compares:
+        _compare(request.compare.add(), compare)
+    for op in txn.then:
+        _operation(request.success.add(), op)
+    for op in txn.otherwise:
+        _operation(request.failure.add(), op)
+
+
+def _compare(message: Any, compare: Compare) -> None:
+    message.key = encode_key(compare.key)
+    message.result = _EQUAL
     match compare.field:
         case Field.MOD:
-            return wire.Compare(result=_EQUAL, target=_MOD, key=key, mod_revision=compare.operand)
+            message.target, message.mod_revision = _MOD, compare.operand
         case Field.CREATE:
-            return wire.Compare(result=_EQUAL, target=_CREATE, key=key, create_revision=compare.operand)
+            message.target, message.create_revision = _CREATE, compare.operand
         case Field.VALUE:
-            return wire.Compare(result=_EQUAL, target=_VALUE, key=key, value=compare.operand)
+            message.target, message.value = _VALUE, compare.operand
 
 
-def _operations(ops: Iterable[Op]) -> list[Any]:
-    return [wire.RequestOp(**_operation(op)) for op in ops]
-
-
-def _operation(op: Op) -> dict[str, Any]:
+def _operation(message: Any, op: Op) -> None:
     match op:
-        case Put(key, value, lease):
-            return {"request_put": wire.PutRequest(key=encode_key(key), value=value, lease=lease)}
-        case Delete(key):
-            return {"request_delete_range": wire.DeleteRangeRequest(key=encode_key(key))}
-        case Get(key):
-            return {"request_range": wire.RangeRequest(key=encode_key(key))}
+        case Put():
+            put = message.request_put
+            put.key, put.value, put.lease = encode_key(op.key), op.value, op.lease
+        case Delete():
+            message.request_delete_range.key = encode_key(op.key)
+        case Get():
+            message.request_range.key = encode_key(op.key)
         case Txn():
-            return {"request_txn": txn_request(op)}
+            message.request_txn.SetInParent()  # one without anything in it counts too
+            _fill(message.request_txn, op)
 
 
 def _reply(reply: Any, revision: int) -> OpReply:
     match reply.WhichOneof("response"):
         case "response_put":
-            return PutReply()
+            return _PUT
         case "response_delete_range":
             return DeleteReply(reply.response_delete_range.deleted)
         case "response_range":

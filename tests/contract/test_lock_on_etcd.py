@@ -6,9 +6,10 @@ The last is what the tests of the election run on: were it kinder than etcd, the
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
 from lockd.errors import Rejected
 from lockd.etcd.embedded import Embedded
