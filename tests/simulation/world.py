@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
 
 from lockd.config import ElectionConfig
 from lockd.election import Election
