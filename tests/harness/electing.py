@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 LOCKCTL = (sys.executable, "-m", "lockd.ctl")
 
+_TOKEN = b"LOCKD_FENCING_TOKEN="
+
 DIARY = """
 import os, sys, time
 file = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -89,11 +91,17 @@ class Elect:
     @property
     def warden(self) -> Process | None:
         """The process that keeps its command; None while there is none."""
-        with suppress(OSError, Gone):
-            tasks = Path(f"/proc/{self.popen.pid}/task").glob("*/children")
-            for pid in (pid for task in tasks for pid in task.read_text().split()):
-                return Process.of(int(pid))
-        return None
+        return _child(self.popen.pid)
+
+    @property
+    def token(self) -> int:
+        """The token that its command was given; 0 while there is none."""
+        warden = self.warden
+        command = _child(warden.pid) if warden is not None else None
+        with suppress(OSError):
+            variables = Path(f"/proc/{command.pid}/environ").read_bytes().split(b"\0") if command is not None else []
+            return next((int(each.partition(b"=")[2]) for each in variables if each.startswith(_TOKEN)), 0)
+        return 0
 
     def send(self, number: signal.Signals) -> None:
         self.process.send(number)
@@ -119,6 +127,15 @@ class Elect:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _child(pid: int) -> Process | None:
+    """The first child of a process."""
+    with suppress(OSError, Gone):
+        tasks = Path(f"/proc/{pid}/task").glob("*/children")
+        for child in (child for task in tasks for child in task.read_text().split()):
+            return Process.of(int(child))
+    return None
 
 
 def wait_for(path: Path, *, within: float = 30.0) -> str:

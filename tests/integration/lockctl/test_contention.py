@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import signal
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import pytest
 
+from component.process import Gone
 from tests.harness.electing import DIARY, Elect, overlaps, runs
 from tests.harness.proxy import Proxy
 from tests.harness.wait import eventually
@@ -61,19 +62,22 @@ class Contest:
         return told[-1].token if told else 0
 
     def holder(self):
-        """The place of the one that runs the script."""
-        running = [n for n, elect in enumerate(self.contenders) if elect.popen.poll() is None and elect.warden]
-        return running[0] if len(running) == 1 else None
+        """Who runs the script: its place, its token, itself and its warden; None while nobody does, or two."""
+        running = []
+        for place, elect in enumerate(self.contenders):
+            if elect.popen.poll() is not None:  # it lost the lock by itself, as on a machine too busy to renew it
+                assert elect.end()[0] == 1
+                self.enter(place)
+            elif warden := elect.warden:
+                running.append((place, elect.token, elect.process, warden))
+        return running[0] if len(running) == 1 and running[0][1] else None
 
     def round(self, harm, bystander=None):
         """Harm the holder until another holds, and have it back as one who waits."""
-        token = self.newest()
-        place = eventually(lambda: (found := self.holder()) is not None and [found], within=PATIENCE)[0]
-        elect = self.contenders[place]
-        harmed = [elect.process, *([elect.warden] if harm in (Harm.KILL_BOTH, Harm.STOP_BOTH) else [])]
         if bystander is not None:
             self.proxies[bystander].black_hole()
-        self.harm(harm, place, harmed)
+        place, token, harmed = self.harm(harm)
+        elect = self.contenders[place]
         try:
             eventually(lambda: self.newest() > token, within=PATIENCE, what=f"a new run after: {harm.value}")
         except AssertionError as error:
@@ -86,21 +90,31 @@ class Contest:
             each.heal()
         if harm in STOPS:
             for process in harmed:
-                process.send(signal.SIGCONT)
+                with suppress(Gone):
+                    process.send(signal.SIGCONT)
         code, _, _ = elect.end(within=PATIENCE)
         assert code == (-signal.SIGKILL if harm in KILLS else 1)
         elect.close()
         self.enter(place)
         assert overlaps(runs(self.diary), forgiven=frozenset(self.forgiven)) == [], f"after: {harm.value}"
 
-    def harm(self, harm, place, processes):
-        if harm is Harm.CUT:
-            self.proxies[place].black_hole()
-        elif harm is Harm.REFUSED:
-            self.proxies[place].refuse()
-        else:
-            for process in reversed(processes):  # the warden would not live to see lockctl's end
-                process.send(signal.SIGKILL if harm in KILLS else signal.SIGSTOP)
+    def harm(self, harm):
+        """Do it to whoever holds the lock: its place, its token, and the processes concerned."""
+        while True:
+            place, token, *processes = eventually(self.holder, within=PATIENCE)
+            if harm not in (Harm.KILL_BOTH, Harm.STOP_BOTH):
+                del processes[1:]
+            try:
+                if harm is Harm.CUT:
+                    self.proxies[place].black_hole()
+                elif harm is Harm.REFUSED:
+                    self.proxies[place].refuse()
+                else:
+                    for process in reversed(processes):  # the warden would not live to see lockctl's end
+                        process.send(signal.SIGKILL if harm in KILLS else signal.SIGSTOP)
+            except Gone:  # it has just lost the lock by itself
+                continue
+            return place, token, processes
 
     def told(self):
         """What the contenders are doing, and have said."""
