@@ -63,7 +63,7 @@ def known(election: Election) -> Observed:
     if hold is not None:  # it looks at nothing older than its own writes
         lease, term = Seen(hold.lease_revision, hold.record.encode()), Seen(hold.token, hold.term.encode())
         return Observed(lease=lease, record=hold.record, term=term)
-    if election.unsettled is None:  # it looks just before it acquires: that may be committed long after, too
+    if election.unsettled is None and election.evidence is None:  # it looks just before it acquires
         return Observed()
     lease, term = observed.lease, observed.term
     recent = lease is not None and max(observed.read_revision, term.revision if term else 0) >= lease.revision
@@ -90,6 +90,7 @@ def timeless(election: Election) -> Election:
         read_sent=None,
         poll_at=math.inf,  # reads are made by the search, at any time
         read_after=math.inf,
+        evidence=None if hold else election.evidence,  # a holder heeds none
         ending=replace(ending, since=0.0) if ending else None,
     )
 
@@ -119,6 +120,7 @@ def same(election: Election) -> Hashable:
         transaction_key(election.unsettled.transaction) if election.unsettled else None,
         transaction_key(election.releasing.transaction) if election.releasing else None,
         (hold.token, hold.term, hold.lease_revision, hold.record.renewal, hold.led) if hold else None,
+        None if hold else election.evidence,
         election.draining is not None,
         election.work_ended,
         ending.release if ending else None,

@@ -10,6 +10,7 @@ stop, a person deletes keys of the lock, or etcd is replaced by an empty one. Wh
 - S2: a renewal or a release replaces the record of its own term, never another's.
 - Tokens are above 0 and grow (within one etcd's history), and a candidate that holds one was given it.
 - No acquire or renewal is begun while another of the same candidate may yet be committed.
+- An acquire by evidence replaces a record of the one that the evidence is against; two tries are made at most.
 - Who says that it released holds no guard, and one that finds its own record without leading takes it at once.
 """
 
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from lockd.evidence import SWAPS
 from lockd.ports import Acquire
 from tests.simulation.world import DEAD, World
 
@@ -37,6 +39,8 @@ class Limits:
         stops: Candidates that may be asked to stop.
         deletions: Keys of the lock that a person may delete.
         wipes: Times that etcd may be replaced by an empty one, whose revisions begin anew.
+        evidence: Times that a candidate may come by evidence against another, dead or alive. Above 0 no lease runs
+            out, so that evidence is all there is.
     """
 
     replicas: int = 2
@@ -45,6 +49,7 @@ class Limits:
     stops: int = 0
     deletions: int = 0
     wipes: int = 0
+    evidence: int = 0
 
 
 class Sent(NamedTuple):
@@ -71,6 +76,9 @@ class State(NamedTuple):
     stops: int
     deletions: int
     wipes: int
+    evidence: int = 0
+    swaps: tuple[tuple[int, str], ...] = ()
+    """Each acquire sent on evidence: whose, and whom it was to depose."""
 
 
 class Violation(AssertionError):
@@ -89,11 +97,13 @@ class Search:
         self.limits = limits
         self.states = 0
         self.steps = 0
-        self.world = World(limits.replicas, limits.transactions, one_history=not limits.wipes)
+        self.world = World(
+            limits.replicas, limits.transactions, one_history=not limits.wipes, evidence=limits.evidence > 0
+        )
 
     def start(self) -> State:
         limits = self.limits
-        may = (limits.deaths, limits.stops, limits.deletions, limits.wipes)
+        may = (limits.deaths, limits.stops, limits.deletions, limits.wipes, limits.evidence)
         return State(0, self.world.first, (), (0, -1), *may)
 
     def run(self) -> Search:
@@ -148,7 +158,10 @@ class Search:
             for after, number in world.sends(machine, state.space) if self._turn(state, index) else ():
                 self._nothing_else(state, index, number)
                 sent = (*state.sent, Sent(index, number, 0))
-                yield self._moved(state._replace(sent=sent), index, after), (index, "sends", world.transactions[number])
+                swaps = self._swapped(state, index, world.swapped(machine, after, number))
+                sending = state._replace(sent=sent, swaps=swaps)
+                yield self._moved(sending, index, after), (index, "sends", world.transactions[number])
+            yield from self._convinced(state, index, machine)
             if state.deaths:
                 yield self._moved(state._replace(deaths=state.deaths - 1), index, DEAD), (index, "dies")
         for sent in state.sent:
@@ -159,6 +172,19 @@ class Search:
                 yield self._tidy(after), "a person deletes a key"
         if state.wipes and state.space:
             yield self._tidy(state._replace(space=0, term=(0, -1), wipes=state.wipes - 1)), "etcd is wiped"
+
+    def _convinced(self, state: State, index: int, machine: int) -> Iterator[tuple[State, object]]:
+        """Evidence comes, true or false."""
+        for after, step in self.world.convinced(machine, state.space) if state.evidence else ():
+            yield self._moved(state._replace(evidence=state.evidence - 1), index, after), (index, step)
+
+    @staticmethod
+    def _swapped(state: State, index: int, deposed: str) -> tuple[tuple[int, str], ...]:
+        """With one more acquire on evidence; a second try is the last."""
+        if not deposed:
+            return state.swaps
+        assert state.swaps.count((index, deposed)) < SWAPS, f"{index} tries and tries to depose {deposed}"
+        return tuple(sorted((*state.swaps, (index, deposed))))
 
     def _turn(self, state: State, index: int) -> bool:
         """Candidates differ in name alone, so they may as well begin in their order."""

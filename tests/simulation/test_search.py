@@ -8,6 +8,7 @@ import pytest
 
 from lockd import store
 from lockd.candidacy import Candidacy
+from lockd.evidence import Evidence
 from lockd.fencing import Guard
 from lockd.ports import Compare, Field, Release
 from tests.simulation import world
@@ -51,11 +52,20 @@ def test_three_candidates(record_property):
     assert explore(Limits(replicas=3, transactions=2), record_property).states > 10_000
 
 
+def test_evidence_against_the_dead_and_the_living(record_property):
+    assert explore(Limits(replicas=2, transactions=3, deaths=1, evidence=2), record_property).states > 5_000
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
     "limits",
     [
+        Limits(replicas=3, transactions=2, deaths=0, evidence=2),
+        Limits(replicas=2, transactions=4, deaths=1, evidence=2),
+        Limits(replicas=2, transactions=5, deaths=1, evidence=3),
+        Limits(replicas=3, transactions=3, deaths=1, evidence=2),
+        Limits(replicas=2, transactions=3, deaths=1, deletions=1, evidence=2),
         Limits(replicas=2, transactions=5, deaths=1),
         Limits(replicas=2, transactions=4, deaths=0, stops=2),
         Limits(replicas=2, transactions=4, deaths=0, deletions=1),
@@ -66,7 +76,7 @@ def test_three_candidates(record_property):
     ids=str,
 )
 def test_larger(limits, record_property):
-    assert explore(limits, record_property).states > 100_000
+    assert explore(limits, record_property).states > 50_000
 
 
 # --- the search finds what it is for ---
@@ -119,3 +129,16 @@ def test_a_violation_tells_the_way_to_it(monkeypatch):
     assert "'sends', Acquire" in way[1]
     assert "Failed" in way[2]
     assert way[-1].startswith("after which one more step breaks it")
+
+
+def test_it_finds_evidence_that_is_kept_against_whoever_holds_the_lock_next(monkeypatch):
+    monkeypatch.setattr(Evidence, "names", lambda *_: True)
+    with pytest.raises(Violation, match="evidence against"):
+        Search(Limits(replicas=3, transactions=2, deaths=0, evidence=2)).run()
+
+
+def test_it_finds_evidence_that_is_never_used_up(monkeypatch):
+    monkeypatch.setattr(Evidence, "tried", lambda evidence: evidence)
+    monkeypatch.setattr(Evidence, "after", lambda evidence, _: evidence)
+    with pytest.raises(Violation, match="tries and tries"):
+        Search(Limits(replicas=2, transactions=4, deaths=0, evidence=1)).run()

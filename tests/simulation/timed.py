@@ -16,13 +16,14 @@ from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from lockd.candidate import Candidate
 from lockd.config import ElectionConfig
 from lockd.election import Election
 from lockd.errors import OutcomeUnknown, Unavailable
 from lockd.fencing import Guard
 from lockd.ports import Acquire, Applied, Failed, KeyEvent, Release, Renew, Which
-from lockd.record import LeaderRecord
-from lockd.signals import Read, ReadFailed, Refused, Reply, Stop, StopRequested, Wait, WorkEnded
+from lockd.record import LeaderRecord, parse_history
+from lockd.signals import PeerGone, Read, ReadFailed, Refused, Reply, Stop, StopRequested, Wait, WorkEnded
 from tests.harness.lock_store import LOCK, LockStore
 from tests.simulation.beliefs import Beliefs
 from tests.simulation.clocks import HostClock
@@ -50,6 +51,7 @@ class Timed:
         rates: One clock rate for each host.
         config: Durations of every candidate.
         drop_late: Plant a fault: the answer of a copy is dropped once the next copy was sent.
+        presence: Who stands by holds a connection to the leader, and takes its end for evidence.
 
     Attributes:
         beliefs: Who believed to lead, from when to when.
@@ -67,6 +69,7 @@ class Timed:
         until: float = 120.0,
         config: dict[str, Any] | None = None,
         drop_late: bool = False,
+        presence: bool = False,
     ) -> None:
         self.seed = seed
         self.random = Random(seed)
@@ -75,6 +78,7 @@ class Timed:
         self.until = until
         self.config = config or {}
         self.drop_late = drop_late
+        self.presence = presence
         self.now = 0.0
         self.store = LockStore()
         self.beliefs = Beliefs()
@@ -149,6 +153,8 @@ class Timed:
     def _end(self, process: Process, why: str) -> None:
         self._believe(process, -math.inf)
         process.alive = False
+        if not process.election.bids_farewell:
+            self._break_off(process)
         self.note(f"{process.identity} {why}")
         successor = self._process(process.host)
         self.at(self.now + RESTART, lambda: self._start(successor))
@@ -182,6 +188,7 @@ class Timed:
                     standing = process.guard is not None and self.store.space.guarded(process.guard.compares())
                     assert not (action.released and standing), f"{process.identity} says {action}, but its term stands"
                     self.stops.append((self.now, process.identity, action))
+                    self._mark(process)
                     self._end(process, f"stops: {action}")
                     return
                 case Read():
@@ -296,6 +303,30 @@ class Timed:
         process.heard = max(process.heard, healed + self.weather.watch_delay(self.random))
         self.at(process.heard, lambda: self._see(process, event))
 
+    # --- presence ---
+
+    def _break_off(self, process: Process) -> None:
+        """The connections to it end, without a goodbye: evidence for who watches over it and hears of that."""
+        if not self.presence or self._cut.get(process.host, -math.inf) > self.now:
+            return
+        for other in self.hosts:
+            record = other.election.observed.record
+            watches = record is not None and record.holder_identity == process.identity and other is not process
+            if watches and other.alive and self._cut.get(other.host, -math.inf) <= self.now:
+                told = self.now + self.random.uniform(0.0005, 0.02)
+                self.at(told, lambda other=other: self._see(other, PeerGone(process.identity)))
+
+    def _mark(self, process: Process) -> None:
+        """What a live process leaves behind when evidence ended its term, if it can still reach etcd."""
+        kv = self.store.space.get(LOCK.history)
+        if not self.presence or process.guard is None or kv is None or self._way(process) is None:
+            return
+        terms = parse_history(kv.value, kv.mod_revision)
+        if any((term.token, term.reason) == (process.guard.token, "evidence") for term in terms):
+            mark = Candidate(identity=process.identity, deposed_token=process.guard.token)
+            self.store.put(f"{LOCK.candidates}{process.identity}", mark.encode())
+            self._spread()
+
     # --- the work of a leader ---
 
     def _work(self, process: Process) -> None:
@@ -357,6 +388,8 @@ class Timed:
                 self._end(process, "is killed")
             case Kind.TERM:
                 self._see(process, StopRequested())
+            case Kind.RESET:
+                self._break_off(process)
             case Kind.HANG:
                 process.hung = True
             case Kind.CUT:

@@ -34,6 +34,8 @@ class Kind(Enum):
     """The work makes no progress."""
     MEDDLE = "meddle"
     """A person writes or deletes a key of the lock, past all rules."""
+    RESET = "reset"
+    """Something between them breaks the presence connections to a process, and keeps them from being made again."""
     STICK = "stick"
     """The next request of a process is stuck in a buffer for a while, and the process is killed."""
 

@@ -13,7 +13,7 @@ from lockd.errors import OutcomeUnknown
 from lockd.fencing import Guard
 from lockd.ports import Acquire, Applied, Delete, Failed, Field, KeyEvent, Release, Renew, Seen, Txn, View, Which
 from lockd.record import LeaderRecord, TermValue
-from lockd.signals import Refused, Reply, StopRequested
+from lockd.signals import PeerGone, Refused, Reply, StopRequested
 from lockd.store import to_result, to_txn
 from tests.harness.lock_store import LOCK, Keyspace
 from tests.simulation.canonical import MOMENTS, lease_key, plain, same, term_key, timeless, transaction_key
@@ -39,7 +39,7 @@ class World:
         transactions: As `plain` has them.
     """
 
-    def __init__(self, replicas: int, writes: int, *, one_history: bool) -> None:
+    def __init__(self, replicas: int, writes: int, *, one_history: bool, evidence: bool = False) -> None:
         self.machines: list[Election] = []
         self.spaces: list[Keyspace] = []
         self.transactions: list[Transaction] = []
@@ -47,16 +47,19 @@ class World:
         self._numbers: dict[Hashable, int] = {}
         self._writes = writes
         self._one_history = one_history
+        self._evidence = evidence
+        self._names = "abcdefgh"[:replicas]
+        self._accused: dict[tuple[int, int, int], str] = {}
         self._space(Keyspace())
         self.first = tuple(
             self._machine(
                 Election(config=ElectionConfig(identity=name), nonce=f"nonce of {name}", secret=f"secret of {name}")
             )
-            for name in "abcdefgh"[:replicas]
+            for name in self._names
         )
         for name in ("alone", "sends", "arrive", "answered", "begins", "spent", "waits", "possible", "stands"):
             setattr(self, name, cache(getattr(self, name)))
-        for name in ("guarded", "rivals", "begun_by", "replaces_its_own", "deleted"):
+        for name in ("guarded", "rivals", "begun_by", "replaces_its_own", "deleted", "convinced"):
             setattr(self, name, cache(getattr(self, name)))
 
     # --- numbers ---
@@ -89,7 +92,7 @@ class World:
         """What it becomes by itself, or by what it sees of the keys: each once, with the step."""
         election = self.machines[machine]
         found: dict[int, object] = {}
-        for moment in MOMENTS:
+        for moment in self._moments(election):
             after, action = election.decide(moment)
             if not isinstance(action, Acquire | Renew | Release):
                 found.setdefault(self._machine(after), action)
@@ -138,10 +141,44 @@ class World:
             forgotten = record is not None and record.holder_identity and election.wrote(record)
             assert not forgotten or isinstance(election.decide(0.0)[1], Acquire), f"it leaves its own record: {record}"
         found: dict[int, int] = {}
-        for moment in MOMENTS:
+        for moment in self._moments(election):
             after, action = election.decide(moment)
             if isinstance(action, Acquire | Renew | Release) and after.copy == 0:
-                found[self._machine(after)] = self._transaction(plain(action))
+                number, transaction = self._machine(after), self._transaction(plain(action))
+                found[number] = transaction
+                if isinstance(action, Acquire) and action.record.takeover == "evidence":
+                    self._accused[machine, number, transaction] = self._just(election, after, action)
+        return tuple(found.items())
+
+    def _moments(self, election: Election) -> tuple[float, ...]:
+        """Where evidence is what is looked at, no lease runs out: a standby has nothing else to go by."""
+        waits = election.hold is None and election.ending is None
+        return MOMENTS[:1] if self._evidence and waits else MOMENTS
+
+    @staticmethod
+    def _just(election: Election, after: Election, acquire: Acquire) -> str:
+        """Whom an acquire by evidence deposes: the swap fails unless the very record is there that names it."""
+        lease, record, evidence = election.observed.lease, election.observed.record, after.evidence
+        assert lease is not None
+        assert record is not None
+        assert evidence is not None
+        assert acquire.lease_revision == lease.mod_revision
+        assert record.holder_identity == evidence.identity, f"evidence against {evidence.identity} deposes {record}"
+        assert record.fenced
+        return f"{evidence.identity} in term {acquire.term_revision}"
+
+    def swapped(self, machine: int, after: int, number: int) -> str:
+        """Against which term the evidence is that this was sent on; "" for none."""
+        return self._accused.get((machine, after, number), "")
+
+    def convinced(self, machine: int, space: int) -> tuple[tuple[int, str], ...]:
+        """What it becomes by evidence against anybody, true or false, after a look at the keys or without one."""
+        election = self.machines[machine]
+        found: dict[int, str] = {}
+        for seen in (election, election.observe(_whole(self.spaces[space]), 0.0)):
+            for name in self._names:
+                found.setdefault(self._machine(seen.observe(PeerGone(name), 0.0)), f"has evidence against {name}")
+        found.pop(machine, None)
         return tuple(found.items())
 
     def answered(self, machine: int, number: int, space: int, committed: int) -> tuple[int, ...]:
