@@ -7,3 +7,4 @@ from numpy.typing import NDArray
 
 Amounts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+Shares = NDArray[np.float64]

@@ -104,5 +104,5 @@ class Columns:
             total=0,
             changes=changes,
             ports=self.ports,
-            facts=Facts(self.objects, node_changes),
+            facts=Facts(self.objects, self.allocatable[:, :rows], node_changes),
         )

@@ -1,10 +1,11 @@
-"""What follows from the nodes themselves, not from their pods, as columns: made when asked for, kept row by row."""
+"""What follows from the nodes themselves, not from their pods, as columns: made when asked for, kept up by row."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from replica.cache.amount_column import AmountColumn
 from replica.cache.image_column import AnyImages, ImageColumn
 from replica.cache.label_column import LabelColumn
 from replica.cache.taint_column import TaintColumn
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from replica.api.nodes import Node
+    from replica.cache.arrays import Amounts
     from replica.cache.changes import Changes
 
 KEPT = 512
@@ -34,14 +36,19 @@ class Facts:
 
     Args:
         objects: The nodes by row.
+        allocatable: int64[lane, row].
         changes: Of the nodes alone, from one snapshot to the next.
     """
 
-    def __init__(self, objects: Sequence[Node | None], changes: Changes) -> None:
+    def __init__(self, objects: Sequence[Node | None], allocatable: Amounts, changes: Changes) -> None:
         self._objects = objects
+        self._allocatable = allocatable
         self._changes = changes
         self._serial = changes.serial
         self._columns: OrderedDict[Hashable, _Column] = OrderedDict()
+
+    def amount(self, lane: int) -> AmountColumn:
+        return self._get(lane, AmountColumn, lambda _: AmountColumn(self._allocatable[lane]))
 
     def label(self, key: str) -> LabelColumn:
         return self._get(("label", key), LabelColumn, lambda rows: LabelColumn(key, rows))

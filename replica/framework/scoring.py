@@ -27,7 +27,7 @@ class Scaled:
         greatest: 0 where no node is feasible.
     """
 
-    __slots__ = ("_holders", "_plugin", "_raw", "_weight", "greatest")
+    __slots__ = ("_holders", "_known", "_plugin", "_raw", "_weight", "greatest")
 
     def __init__(self, plugin: Scaler, weight: int, raw: Amounts | None) -> None:
         self._plugin = plugin
@@ -36,6 +36,12 @@ class Scaled:
         self.greatest = 0
         self._holders = 0
         """Feasible nodes that have the greatest; not kept while that is 0."""
+        self._known: dict[tuple[int, int], int] = {}
+
+    @property
+    def uniform(self) -> bool:
+        """Are all scores 0, as far as is known?"""
+        return self._raw is None
 
     def raw(self, index: int) -> int:
         return 0 if self._raw is None else self._raw.item(index)
@@ -73,12 +79,16 @@ class Scaled:
 
     def one(self, raw: int) -> int:
         """What this score adds to a node's."""
-        return self._scaled(np.array([raw], np.int64)).item(0) * self._weight
+        known = self._known.get((raw, self.greatest))
+        if known is None:
+            known = self._scaled(np.array([raw], np.int64)).item(0) * self._weight
+            self._known[raw, self.greatest] = known
+        return known
 
-    def all(self, feasible: Flags) -> Amounts | int:
-        """What these scores add to each node's; a number where that is the same for all."""
+    def all(self, feasible: Flags) -> Amounts:
+        """What these scores add to each node's, unless they are uniform."""
         if self._raw is None:
-            return self.one(0)
+            raise LookupError("uniform scores have no column")
         scaled = self._scaled(self._raw)
         check_range(scaled, feasible)
         return scaled * self._weight
@@ -106,10 +116,12 @@ class Scores:
 
     def total(self, feasible: Flags) -> Amounts:
         """int64[size]. Rows that aren't feasible don't matter."""
-        total = self.base
-        for each in self.scaled:
-            total = total + each.all(feasible)  # `base` must stay as it is
-        return total
+        parts = [each.all(feasible) for each in self.scaled if not each.uniform]
+        return sum(parts, self.base)  # makes another column, if any: `base` stays as it is
+
+    def offset(self) -> int:
+        """What is to be added to the total of each row."""
+        return sum(each.one(0) for each in self.scaled if each.uniform)
 
 
 class Scoring:

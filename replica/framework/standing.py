@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from replica.framework.scoring import Scores
+
 if TYPE_CHECKING:
     import random
     from collections.abc import Hashable, Sequence
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from replica.cache.nodes import Flags, Nodes
     from replica.framework.cycle_state import CycleState
     from replica.framework.diagnosis import Diagnosis
-    from replica.framework.scoring import Scores
 
 KEPT = 32
 """Kinds of pods remembered, the least recently seen one forgotten first."""
@@ -38,7 +39,7 @@ class Standing:
     """
 
     __slots__ = (
-        *("_base", "_best", "_feasible", "_parts", "_places", "_scores", "_top"),
+        *("_best", "_feasible", "_given", "_offset", "_places", "_scores", "_top"),
         *("across", "count", "diagnosis", "names", "pod", "serial", "state"),
     )
 
@@ -61,11 +62,10 @@ class Standing:
         self.serial = nodes.changes.serial
         self.diagnosis = diagnosis
         self._feasible = np.zeros(nodes.size, np.bool_) if feasible is None else feasible.copy()
-        self._base = np.zeros(nodes.size, np.int64) if scores is None else scores.base
-        self._parts = () if scores is None else scores.scaled
-        for part in self._parts:
+        self._given = Scores(np.zeros(nodes.size, np.int64)) if scores is None else scores
+        for part in self._given.scaled:
             part.find(self._feasible)
-        self._scores = self._base if scores is None else scores.total(self._feasible)
+        self._scores, self._offset = self._given.total(self._feasible), self._given.offset()
         self.count = int(np.count_nonzero(self._feasible))
         self._best = -1
         self._top: list[int] = []
@@ -82,7 +82,7 @@ class Standing:
         return top[0] if top else None
 
     def score(self, row: int) -> int:
-        return int(self._scores[row])
+        return int(self._scores[row]) + self._offset
 
     def update(self, rows: Sequence[int], feasible: Flags, scores: Scores) -> None:
         """These rows stand otherwise now."""
@@ -101,11 +101,14 @@ class Standing:
         was = self._feasible.item(row)
         self.count += fits - was
         self._feasible[row] = fits
-        self._base[row] = score
-        if self._parts and self._rescaled(row, parts or [0] * len(self._parts), was=was):
+        self._given.base[row] = score
+        scaled = self._given.scaled
+        if scaled and self._rescaled(row, parts or [0] * len(scaled), was=was):
             self._look_over()
             return
-        score += sum(part.one(raw) for part, raw in zip(self._parts, parts, strict=False))
+        for part, raw in zip(scaled, parts, strict=False):
+            if not part.uniform:
+                score += part.one(raw)
         self._scores[row] = score
         if not fits or score < self._best:
             return
@@ -115,22 +118,20 @@ class Standing:
 
     def _rescaled(self, row: int, parts: Sequence[int], *, was: bool) -> bool:
         """Enter a row's scores before scaling; whether that changed every node's."""
-        moved = [
-            part.enter(row, raw, was=was, feasible=self._feasible) for part, raw in zip(self._parts, parts, strict=True)
-        ]
-        if not any(moved):
-            return False
-        self._scores = self._base.copy()
-        for part in self._parts:
-            self._scores += part.all(self._feasible)
-        return True
+        moved = False
+        for part, raw in zip(self._given.scaled, parts, strict=True):
+            moved |= part.enter(row, raw, was=was, feasible=self._feasible)
+        if moved:
+            self._scores, self._offset = self._given.total(self._feasible), self._given.offset()
+        return moved
 
     def _look_over(self) -> None:
         """Find the best among all."""
         if not self.count:
             self._best, self._top, self._places = -1, [], None
             return
-        scores = np.where(self._feasible, self._scores, np.int64(-1))
+        everywhere = self.count == len(self._scores)
+        scores = self._scores if everywhere else np.where(self._feasible, self._scores, np.int64(-1))
         self._best = int(scores.max())
         self._top = np.flatnonzero(scores == self._best).tolist()
         self._places = None

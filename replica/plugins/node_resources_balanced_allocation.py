@@ -15,17 +15,14 @@ from replica.framework.status import SKIP, SUCCESS
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from numpy.typing import NDArray
-
     from replica.api.pods import Pod
+    from replica.cache.arrays import Amounts, Flags, Shares
     from replica.cache.node_table import Demand
-    from replica.cache.nodes import Amounts, Flags, Nodes
+    from replica.cache.nodes import Nodes
     from replica.framework.cycle_state import CycleState
     from replica.framework.interface import Handle
     from replica.framework.status import Status
     from replica.plugins.arguments import NodeResourcesBalancedAllocationArgs
-
-    Shares = NDArray[np.float64]
 
 NAME = "NodeResourcesBalancedAllocation"
 
@@ -51,18 +48,23 @@ class NodeResourcesBalancedAllocation:
             return np.full(nodes.size, HIGHEST_SCORE, np.int64)
         if len(found) == 2:
             (one, here), (other, there) = found
-            deviation = np.abs(one - other) / 2
+            deviation = np.subtract(one, other, out=one)
+            np.abs(deviation, out=deviation)
+            deviation *= 0.5
             if here is not None or there is not None:
                 deviation[_missing(here) | _missing(there)] = 0.0
         else:
             deviation = _deviation(found, nodes.size)
-        return ((1 - deviation) * HIGHEST_SCORE).astype(np.int64)
+        balance = np.subtract(1, deviation, out=deviation)
+        balance *= HIGHEST_SCORE
+        return balance.astype(np.int64)
 
     def score_row(self, _state: CycleState, pod: Pod, nodes: Nodes, row: int) -> int:
         shares = []
         for lane, more in self._lanes(demand_of(pod.spec), nodes):
             if allocatable := nodes.allocatable.item(lane, row):
-                shares.append(min((nodes.requested.item(lane, row) + more) / allocatable, 1.0))
+                # Both as floating point, as in the column: a quotient of Python's integers may be rounded otherwise.
+                shares.append(min(float(nodes.requested.item(lane, row) + more) / float(allocatable), 1.0))
         deviation = 0.0
         if len(shares) == 2:
             deviation = abs(shares[0] - shares[1]) / 2
@@ -84,12 +86,10 @@ class NodeResourcesBalancedAllocation:
     def _columns(self, demand: Demand, nodes: Nodes) -> Iterator[tuple[Shares, Flags | None]]:
         """The share of each resource, and where nodes have it at all (None: everywhere)."""
         for lane, more in self._lanes(demand, nodes):
-            allocatable, requested = nodes.allocatable[lane], nodes.requested[lane]
-            if allocatable.min(initial=1) > 0:
-                yield np.minimum((requested + more) / allocatable, 1.0), None
-            else:
-                share: Shares = np.minimum((requested + more) / np.maximum(allocatable, 1), 1.0)
-                yield share, allocatable > 0
+            amount, allocatable = nodes.facts.amount(lane), nodes.allocatable[lane]
+            share: Shares = (nodes.requested[lane] + more) / nodes.cut(amount.whole)
+            np.minimum(share, 1.0, out=share)
+            yield share, None if amount.everywhere else allocatable > 0
 
 
 def make(args: NodeResourcesBalancedAllocationArgs, _handle: Handle) -> NodeResourcesBalancedAllocation:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from replica.api.nodes import Node
     from replica.api.pods import Pod
+    from replica.cache.arrays import Shares
     from replica.cache.node_table import Demand
     from replica.cache.nodes import Amounts, Flags, Nodes
     from replica.framework.cycle_state import CycleState
@@ -76,23 +77,29 @@ class NodeResourcesFit:
 
     def score(self, _state: CycleState, pod: Pod, nodes: Nodes) -> Amounts | None:
         demand, strategy = demand_of(pod.spec), self._strategy
-        total: Amounts | None = None
-        weights: Amounts | int = 0
+        total: Shares | None = None
+        common = 0
+        partial: Shares | None = None
         for resource, weight in self._resources:
             lane = nodes.lanes.get(resource)
             if lane is None or (more := _counted(lane, resource, demand)) is None:
                 continue
-            allocatable = nodes.allocatable[lane]
             already = nodes.scoring[lane] if lane in {CPU, MEMORY} else nodes.requested[lane]
-            scores = strategy.column(np.maximum(allocatable, 1), already + more)
-            there = strategy.counts(scores, allocatable)
-            share = weight if there is None else weight * there
-            scores = scores if there is None and weight == 1 else scores * share
+            amount, allocatable = nodes.facts.amount(lane), nodes.allocatable[lane]
+            whole = nodes.cut(amount.whole) if amount.exact else np.maximum(allocatable, 1)
+            scores = strategy.column(whole, already + more)
+            there = strategy.counts(scores, None if amount.everywhere else allocatable > 0)
+            if there is None:
+                common += weight
+                scores *= weight
+            else:
+                share: Shares = there.astype(np.float64) * weight
+                partial = share if partial is None else partial + share
+                scores *= share
             total = scores if total is None else total + scores
-            weights = weights + share
         if total is None:
             return None
-        return strategy.mean(total, weights if isinstance(weights, int) else np.maximum(weights, 1))
+        return strategy.mean(total, common if partial is None else np.maximum(partial + common, 1))
 
     def score_row(self, _state: CycleState, pod: Pod, nodes: Nodes, row: int) -> int:
         return self._strategy.mean_row(self._scores_of(demand_of(pod.spec), nodes, row))

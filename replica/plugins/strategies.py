@@ -11,45 +11,47 @@ from replica.framework.interface import HIGHEST_SCORE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from replica.cache.nodes import Amounts, Flags
+    from replica.cache.arrays import Amounts, Flags, Shares
     from replica.plugins.arguments import ScoringStrategy, UtilizationShapePoint
-
-EXACT: Final = 1 << 46
-"""Up to this amount (64 TiB) a percentage is the same in floating point as in integers, and three times as fast."""
 
 SHAPE_UNIT: Final = 10
 """What a score of 1 in a shape stands for."""
 
 
-def percent(part: Amounts, whole: Amounts) -> Amounts:
+def percent(part: Shares | Amounts, whole: Shares | Amounts) -> Shares:
     """The whole percents that `part` is of `whole`.
 
     Args:
-        part: 0 to `whole`.
-        whole: 1 or more.
+        part: 0 to `whole`; a column of its own, which is overwritten.
+        whole: 1 or more; in floating point only up to `replica.cache.amount_column.EXACT`.
     """
-    if whole.max(initial=0) <= EXACT:
-        # A quotient is below the next percent by 1/whole at least, which is more than what rounding can add.
-        return (part * 100.0 / whole).astype(np.int64)
-    return part * 100 // whole
+    part *= 100
+    if whole.dtype == np.float64:
+        shares: Shares = np.divide(part, whole)
+        return np.floor(shares, out=shares)
+    return (part // whole).astype(np.float64)
 
 
 class Strategy(Protocol):
-    """Scores of single resources, and their weighted mean."""
+    """Scores of single resources, and their weighted mean. Columns are whole numbers in floating point."""
 
-    def column(self, allocatable: Amounts, requested: Amounts) -> Amounts:
-        """0 to HIGHEST_SCORE by row. `allocatable` is 1 or more."""
+    def column(self, whole: Shares | Amounts, requested: Amounts) -> Shares:
+        """0 to HIGHEST_SCORE by row. `whole` is 1 or more."""
         ...
 
     def row(self, allocatable: int, requested: int) -> int:
         """The same for one node."""
         ...
 
-    def counts(self, scores: Amounts, allocatable: Amounts) -> Flags | None:
-        """bool[rows]: where a resource counts in the mean; None when it does everywhere."""
+    def counts(self, scores: Shares, there: Flags | None) -> Flags | None:
+        """bool[rows]: where a resource counts in the mean; None when it does everywhere.
+
+        Args:
+            there: Which rows have it; None for all.
+        """
         ...
 
-    def mean(self, total: Amounts, weights: Amounts | int) -> Amounts:
+    def mean(self, total: Shares, weights: Shares | int) -> Amounts:
         """Of sums of weighted scores; `weights` is 1 or more."""
         ...
 
@@ -61,11 +63,11 @@ class Strategy(Protocol):
 class _Shares:
     """What both strategies by share have in common: a node is judged by the resources that it has."""
 
-    def counts(self, _scores: Amounts, allocatable: Amounts) -> Flags | None:
-        return None if allocatable.min(initial=1) > 0 else allocatable > 0
+    def counts(self, _scores: Shares, there: Flags | None) -> Flags | None:
+        return there
 
-    def mean(self, total: Amounts, weights: Amounts | int) -> Amounts:
-        return total // weights
+    def mean(self, total: Shares, weights: Shares | int) -> Amounts:
+        return (total / weights).astype(np.int64)
 
     def mean_row(self, scores: Iterable[tuple[int, int]]) -> int:
         total = weights = 0
@@ -78,8 +80,9 @@ class _Shares:
 class LeastAllocated(_Shares):
     """The share that would be left; 0 when more would be requested than there is."""
 
-    def column(self, allocatable: Amounts, requested: Amounts) -> Amounts:
-        return percent(np.maximum(allocatable - requested, 0), allocatable)
+    def column(self, whole: Shares | Amounts, requested: Amounts) -> Shares:
+        left = whole - requested
+        return percent(np.maximum(left, 0, out=left), whole)
 
     def row(self, allocatable: int, requested: int) -> int:
         return max(allocatable - requested, 0) * HIGHEST_SCORE // allocatable
@@ -88,8 +91,8 @@ class LeastAllocated(_Shares):
 class MostAllocated(_Shares):
     """The share that would be used; more than all of it counts as all."""
 
-    def column(self, allocatable: Amounts, requested: Amounts) -> Amounts:
-        return percent(np.minimum(requested, allocatable), allocatable)
+    def column(self, whole: Shares | Amounts, requested: Amounts) -> Shares:
+        return percent(np.minimum(requested, whole), whole)
 
     def row(self, allocatable: int, requested: int) -> int:
         return min(requested, allocatable) * HIGHEST_SCORE // allocatable
@@ -101,20 +104,23 @@ class RequestedToCapacityRatio:
     def __init__(self, shape: Sequence[UtilizationShapePoint]) -> None:
         points = [(point.utilization, point.score * SHAPE_UNIT) for point in shape]
         self._scores = tuple(_on_line(points, utilization) for utilization in range(101))
-        self._table = np.array(self._scores, np.int64)
+        self._table: Shares = np.array(self._scores, np.float64)
 
-    def column(self, allocatable: Amounts, requested: Amounts) -> Amounts:
-        return self._table.take(percent(np.minimum(requested, allocatable), allocatable))
+    def column(self, whole: Shares | Amounts, requested: Amounts) -> Shares:
+        used = percent(np.minimum(requested, whole), whole).astype(np.intp)
+        scores: Shares = self._table.take(used)
+        return scores
 
     def row(self, allocatable: int, requested: int) -> int:
         return self._scores[min(requested, allocatable) * 100 // allocatable]
 
-    def counts(self, scores: Amounts, allocatable: Amounts) -> Flags | None:
-        return (scores > 0) & (allocatable > 0)
+    def counts(self, scores: Shares, there: Flags | None) -> Flags | None:
+        some: Flags = scores > 0
+        return some if there is None else some & there
 
-    def mean(self, total: Amounts, weights: Amounts | int) -> Amounts:
+    def mean(self, total: Shares, weights: Shares | int) -> Amounts:
         """Rounded, half up."""
-        return (2 * total + weights) // (2 * weights)
+        return (total / weights + 0.5).astype(np.int64)
 
     def mean_row(self, scores: Iterable[tuple[int, int]]) -> int:
         total = weights = 0

@@ -254,9 +254,9 @@ def test_ephemeral_storage_in_scores():
 
 
 def test_percentages_are_exact_on_both_sides_of_what_floating_point_can_do():
-    for whole in ((1 << 46) - 1, 1 << 46, (1 << 46) + 1, (1 << 55) + 1):
+    for kind, whole in ((float, (1 << 46) - 1), (float, 1 << 46), (int, (1 << 46) + 1), (int, (1 << 55) + 1)):
         parts = [whole * share // 100 + more for share in range(100) for more in (0, 1)]
-        found = percent(np.array(parts), np.full(len(parts), whole))
+        found = percent(np.array(parts, kind), np.full(len(parts), whole, kind))
         assert found.tolist() == [part * 100 // whole for part in parts]
 
 
