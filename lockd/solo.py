@@ -23,7 +23,7 @@ from lockd.etcd.retry import settle
 from lockd.fencing import Guard, Token
 from lockd.leadership import Leadership
 from lockd.observed import Observed, Switchover
-from lockd.ports import KeyEvent, TxnReply, Which
+from lockd.ports import KeyEvent, TxnReply, View, Which
 from lockd.signals import (
     ORDERLY,
     LostHistory,
@@ -87,7 +87,7 @@ class Solo:
         config: ElectionConfig,
         lock: LockName,
         etcd: Etcd,
-        watch: Callable[[Callable[[KeyEvent], None]], Call],
+        watch: Callable[[Callable[[KeyEvent | View], None]], Call],
         *,
         clock: Clock,
         work: Callable[[Leadership], None],
@@ -131,14 +131,6 @@ class Solo:
     def lose_history(self) -> None:
         """Another part of the process found that etcd was restored, wiped or exchanged."""
         self._inbox.put(LostHistory())
-
-    def check(self) -> str | None:
-        """There are no renewals that could fail."""
-        return None
-
-    def trouble(self) -> str | None:
-        """There is no election that etcd could fail to serve."""
-        return None
 
     # --- the term
 
@@ -288,6 +280,8 @@ class Solo:
         match seen:
             case KeyEvent(which=Which.TERM) if seen.seen.revision > hold.token:
                 return StopReason.DELETED if seen.seen.value is None else StopReason.TERM_ENDED
+            case View(term=term) if term.revision > hold.token:  # after a gap in the watch
+                return StopReason.TERM_ENDED
             case KeyEvent(which=Which.SWITCHOVER):
                 wish = Switchover.parse(seen.seen.value)
                 return StopReason.SWITCHOVER if wish is not None and wish.token == hold.token else None

@@ -203,7 +203,9 @@ class Campaign:
     def _elect(
         self, lock: LockName, config: ElectionConfig, *, claim: Claim | None = None, record: LeaderRecord | None = None
     ) -> Elector:
-        telemetry = ElectionTelemetry(config.identity, lock, self._clock, quiet=True, metered=False, caller=self._caller)
+        telemetry = ElectionTelemetry(
+            config.identity, lock, self._clock, quiet=True, metered=False, caller=self._caller
+        )
         traceparent = record.traceparent if record is not None else tracing.new_traceparent(self._caller)
 
         def step(before: Election, after: Election, now: float) -> None:

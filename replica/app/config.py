@@ -98,8 +98,6 @@ def complete(
         problems += [said.name(problem) for problem in problems_of(said.configuration, plugins)]
     if problems or serving is None or said is None or election is None:
         raise ConfigError(tuple(problems))
-    if not said.configuration.leader_election.leader_elect:
-        raise ConfigError(("--leader-elect=false is not possible yet: leave it out",))
     scheduler = spelled_out(said.configuration, plugins)
     return ReplicaConfig(
         election=election,

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from component.clock import Clock
     from component.handlers import Handler, Request
-    from lockd.elector import Elector
     from replica.app.config import ReplicaConfig
+    from replica.app.contender import Contender
     from replica.cache.informers import Informers
 
 JSON_TYPE = "application/json"
@@ -35,14 +35,14 @@ def as_json(document: Any, *, status: int = 200) -> Response:
     return Response(status=status, body=body, content_type=JSON_TYPE)
 
 
-def leader_page(elector: Elector, clock: Clock) -> Handler:
+def leader_page(config: ReplicaConfig, elector: Contender, clock: Clock) -> Handler:
     """200 on the leader, 503 elsewhere, as load balancers ask it; the body says who leads."""
 
     def page(_: Request) -> Response:
         leadership = elector.leadership
         leads = leadership is not None and leadership.holds(clock.now())
         document = {
-            "identity": elector.config.identity,
+            "identity": config.election.identity,
             "leader": elector.leader,
             "leads": leads,
             "fencingToken": int(leadership.token) if leadership is not None and leads else None,
@@ -92,31 +92,30 @@ def flagz_page(config: ReplicaConfig) -> Handler:
 
 def statusz_page(
     config: ReplicaConfig,
-    elector: Elector,
+    elector: Contender,
     informers: Informers,
     pending: Callable[[], dict[str, int]],
-    *,
-    watches: Callable[[], str],
     clock: Clock,
 ) -> Handler:
     """How it is, for people and scripts."""
     started, since = clock.now(), display_time(clock.wall())
 
     def page(_: Request) -> Response:
-        election = elector.election
+        leadership = elector.leadership
+        leads = leadership is not None and leadership.holds(clock.now())
         return as_json(
             {
                 "identity": config.election.identity,
                 "lock": f"{config.election.namespace}/{config.election.name}",
                 "leader": elector.leader,
-                "role": "leader" if election.gate > clock.now() else "standby",
+                "role": "leader" if leads else "standby",
                 "version": version("lockd"),
                 "pythonVersion": platform.python_version(),
                 "startTime": since,
                 "uptimeSeconds": round(clock.now() - started, 3),
                 "caches": {"appliedRevision": informers.barrier.applied, "problem": informers.problem()},
                 "pendingPods": pending(),
-                "watchesOver": watches(),
+                "watchesOver": elector.watches,
             }
         )
 

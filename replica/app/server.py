@@ -7,21 +7,18 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from component import logs, tracing
+from component import logs
 from component.clock import SystemClock
 from component.endpoints import Endpoints
 from component.health import Check
 from component.lifecycle import Group
-from lockd.elector import Callbacks, Elector
 from lockd.errors import HistoryLost, PermissionDenied
 from lockd.etcd.gateway import Gateway
 from lockd.etcd.witness import Witness
-from lockd.store import EtcdRecordStore
-from lockd.telemetry import ElectionTelemetry
 from replica.app.assembly import assemble
 from replica.app.caches import Caches
+from replica.app.contender import Hooks, contender_of
 from replica.app.pages import configz_page, flagz_page, leader_page, statusz_page
-from replica.app.peers import Peers
 from replica.app.reach import Reach
 from replica.app.resources import resources_page
 from replica.cache import mutation
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
     from component.clock import Clock
     from component.exit import Watchdog
     from component.metrics import Metrics
-    from lockd.election import Election
     from lockd.leadership import Leadership
     from lockd.signals import Stop
     from replica.app.config import ReplicaConfig
@@ -66,7 +62,6 @@ class Replica:
         self._watchdog = watchdog
         self._stop = threading.Event()
         self._group = Group("replica", on_failure=self._failed, clock=clock)
-        self._standing = threading.Event()
         witness = Witness()
         connection = config.connection
         self._election_gateway = Gateway(connection, purpose="election", witness=witness, clock=clock)
@@ -81,32 +76,15 @@ class Replica:
         )
         self._caches = Caches(self._informers, delayed=config.scheduler.delay_cache_until_active)
         self._assembly = assemble(config, self._informers, self._work_gateway, self._group, clock)
-        telemetry = ElectionTelemetry(config.election.identity, config.lock, clock)
-
-        def step(before: Election, after: Election, now: float) -> None:
-            self._guard_the_end(before, after)
-            self._peers.step(after)
-            telemetry.step(before, after, now)
-
-        self.elector = Elector(
-            config.election,
-            config.lock,
-            EtcdRecordStore(self._election_gateway, config.lock, clock=clock),
-            clock=clock,
-            traceparent=tracing.new_traceparent(),
-            callbacks=Callbacks(
-                on_started_leading=self._lead,
-                on_new_leader=telemetry.new_leader,
-                on_gate=self._gate_moved,
-                on_step=step,
-                on_work_error=lambda error: _log.exception("work failed", error),
-                on_degraded=telemetry.degraded,
-                riders=self._assembly.scheduler.farewell,
-            ),
+        hooks = Hooks(
+            work=self._lead,
+            on_gate=self._gate_moved,
+            on_ending=self._guard_the_end,
+            riders=self._assembly.scheduler.farewell,
         )
+        self.elector = contender_of(config, self._election_gateway, hooks, clock)
         serving = config.serving
         authenticate, authorize = serving.who(clock)
-        self._peers = Peers(config, self._election_gateway, self.elector.accuse, clock=clock)
         self._endpoints = Endpoints(
             serving.address,
             serving.port,
@@ -119,7 +97,7 @@ class Replica:
             ),
             metrics=metrics.render,
             routes={
-                "/leader": leader_page(self.elector, clock),
+                "/leader": leader_page(config, self.elector, clock),
                 "/configz": configz_page(config),
                 "/metrics/resources": resources_page(self._leads, self._informers.pods.lister),
                 "/flagz": flagz_page(config),
@@ -128,7 +106,6 @@ class Replica:
                     self.elector,
                     self._informers,
                     self._assembly.queue.pending,
-                    watches=lambda: self._peers.watches,
                     clock=clock,
                 ),
             },
@@ -153,7 +130,7 @@ class Replica:
             CannotListen: As when the port is in use.
             ValueError: The certificate or key can't be used.
         """
-        self.elector.advertise(self._peers.listen())
+        self.elector.listen()
         self.port = self._endpoints.start()
         if self.config.serving.exposed:
             _log.warning("http is served in the clear beyond this host", address=self.config.serving.address)
@@ -165,6 +142,7 @@ class Replica:
         Raises:
             Usage: The prefix holds Kubernetes' data.
             PermissionDenied: A wrong certificate, user or password.
+            Occupied: It is to lead without an election, and others contend, or nothing could fence them.
         """
         reach = Reach(
             self._election_gateway,
@@ -177,11 +155,7 @@ class Replica:
             return self._ended_early()
         if not self._caches.delayed and not self._caches.fill(self._stop, over=self._is_over):
             return self._ended_early()
-        candidate = self._peers.start(self._group, http=self._http)
-        self._standing.set()
-        _log.info("standing by", identity=candidate.identity, http=candidate.http)
-        stop = self.elector.run()
-        return self._ended(stop)
+        return self._ended(self.elector.run(self._group, self._http))
 
     @property
     def _http(self) -> str:
@@ -190,7 +164,7 @@ class Replica:
     def leave_steps(self) -> tuple[tuple[str, Callable[[float], object]], ...]:
         """What is left to do after `run`, each bounded by the seconds it is given."""
         return (
-            ("candidate", self._leave_candidates),
+            ("candidate", self.elector.leave),
             ("threads", self._close),
         )
 
@@ -219,9 +193,9 @@ class Replica:
         if self._watchdog is not None:
             self._watchdog.arm(gate + self.config.election.exit_seconds)
 
-    def _guard_the_end(self, before: Election, after: Election) -> None:
-        if self._watchdog is not None and after.ending is not None and before.ending is None:
-            self._watchdog.arm_by(after.ending.since + self.config.election.exit_seconds)
+    def _guard_the_end(self, since: float) -> None:
+        if self._watchdog is not None:
+            self._watchdog.arm_by(since + self.config.election.exit_seconds)
 
     def _failed(self, error: BaseException) -> None:
         """A thread of the replica ended: it can't go on without it."""
@@ -234,10 +208,8 @@ class Replica:
     # --- the end
 
     def _ended(self, stop: Stop) -> Outcome:
-        election = self.elector.election
-        since = election.ending.since if election.ending is not None else self.clock.now()
+        since = self.clock.now() if self.elector.ended_at is None else self.elector.ended_at
         self._stop.set()
-        self._peers.say_goodbye(election)
         failed = self._group.failure is not None
         if stop.asked and not failed:
             _log.info("requested to terminate, exiting", released=stop.released)
@@ -256,22 +228,18 @@ class Replica:
             raise failure
         return Outcome(0 if failure is None else 1, self.clock.now())
 
-    def _leave_candidates(self, seconds: float) -> None:
-        leadership = self.elector.leadership
-        self._peers.leave(self.elector.election, int(leadership.token) if leadership is not None else 0, seconds)
-
     def _close(self, seconds: float) -> None:
         self._endpoints.close()
         self._assembly.broadcaster.close()
         self._assembly.queue.close()
         self._group.request_stop()
-        self._peers.end()
+        self.elector.end()
         self._informers.close()
         left = self._group.join(seconds / 2)
         if left:
             _log.warning("threads did not end", threads=",".join(left))
         if self._watchdog is None:  # else the process ends it, and that is what the others wait for
-            self._peers.close()
+            self.elector.close()
         for gateway in (self._election_gateway, self._work_gateway, self._watch_gateway):
             gateway.close()
 
