@@ -14,15 +14,15 @@ from replica.api.codec import Undecodable, decode
 from replica.api.documents import write_yaml
 from replica.api.drafts import to_manifest
 from replica.ctl.columns import Row, columns
-from replica.ctl.following import DELETED, Known, follow
+from replica.ctl.following import ADDED, DELETED, MODIFIED, Known, follow
 from replica.ctl.getting import Stored, is_selected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from lockd.errors import StoreError
     from lockd.ports import KeyValue
     from replica.api.kinds import Kind
+    from replica.ctl.fields import FieldSelector
     from replica.ctl.following import Change
     from replica.ctl.session import Session
 
@@ -79,15 +79,71 @@ class Stream:
         ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which objects to show.
+
+    Attributes:
+        names: Only those; none: all.
+        matches: A predicate on labels, or None.
+        fields: The same for fields.
+        wanted: A further condition.
+    """
+
+    names: Sequence[str] = ()
+    matches: Callable[[Mapping[str, str]], bool] | None = None
+    fields: FieldSelector | None = None
+    wanted: Callable[[Stored], bool] = lambda _stored: True
+
+    def takes(self, stored: Stored) -> bool:
+        named = not self.names or stored.object.name in self.names
+        return named and is_selected(stored, self.matches, self.fields) and self.wanted(stored)
+
+
+class _Screen:
+    """What is shown, and which objects whoever looks believes to be there."""
+
+    def __init__(self, stream: Stream, choice: Choice) -> None:
+        self._stream = stream
+        self._choice = choice
+        self._present: set[str] = set()
+
+    def begin(self, kvs: Sequence[KeyValue], *, show: bool, now: float) -> None:
+        """Take the objects there are."""
+        read = [(kv.key, stored) for kv in kvs if (stored := self._read(kv)) is not None]
+        first = [(key, stored) for key, stored in read if self._choice.takes(stored)]
+        self._present.update(key for key, _ in first)
+        if show:
+            self._stream.show([stored for _, stored in first], type_=ADDED, now=now)
+
+    def change(self, change: Change, *, now: float) -> None:
+        """Show what became of an object."""
+        key, stored = change.kv.key, self._read(change.kv)
+        if stored is not None and change.type != DELETED and self._choice.takes(stored):
+            type_ = MODIFIED if key in self._present else ADDED
+            self._present.add(key)
+            self._stream.show([stored], type_=type_, now=now)
+        elif key in self._present:
+            # What is chosen no more is gone, for who looks.
+            self._present.discard(key)
+            if stored is not None:
+                self._stream.show([stored], type_=DELETED, now=now)
+
+    def _read(self, kv: KeyValue) -> Stored | None:
+        kind = self._stream.kind
+        try:
+            return Stored(kind, decode(kind, kv), to_manifest(kind, kv))
+        except Undecodable as error:
+            note(f"error: {error}")
+            return None
+
+
 def watch(
     here: Session,
     stream: Stream,
     namespace: str,
+    choice: Choice,
     *,
-    names: Sequence[str] = (),
-    matches: Callable[[Mapping[str, str]], bool] | None = None,
-    fields: Any = None,
-    wanted: Callable[[Stored], bool] = lambda _stored: True,
     only_changes: bool = False,
     stop: threading.Event | None = None,
 ) -> None:
@@ -95,56 +151,23 @@ def watch(
 
     Args:
         namespace: "" for all of them.
-        names: Only those; none: all.
-        wanted: A further condition.
         only_changes: Leave out the objects there are.
 
     Raises:
         StoreError: etcd didn't answer, or refused.
     """
-    kind = stream.kind
-    listing = here.store.every(kind, namespace if kind.namespaced else "")
-    present: set[str] = set()
-
-    def chosen(kv: KeyValue) -> Stored | None:
-        try:
-            stored = Stored(kind, decode(kind, kv), to_manifest(kind, kv))
-        except Undecodable as error:
-            note(f"error: {error}")
-            return None
-        named = not names or stored.object.name in names
-        return stored if named and is_selected(stored, matches, fields) and wanted(stored) else None
-
-    def changed(change: Change) -> None:
-        stored = chosen(change.kv)
-        key, type_ = change.kv.key, change.type
-        if stored is None or type_ == DELETED:
-            # What is selected no more is gone, for who looks.
-            was = key in present
-            present.discard(key)
-            if was and stored is not None:
-                stream.show([stored], type_=DELETED, now=here.now)
-            return
-        present.add(key)
-        stream.show([stored], type_=type_, now=here.now)
-
-    first = [(kv.key, stored) for kv in listing.kvs if (stored := chosen(kv)) is not None]
-    present.update(key for key, _ in first)
-    if not only_changes:
-        stream.show([stored for _, stored in first], type_="ADDED", now=here.now)
-
-    def interrupted(error: StoreError) -> None:
-        note(f"the watch broke and resumes: {error}")
-
+    listing = here.store.every(stream.kind, namespace if stream.kind.namespaced else "")
+    screen = _Screen(stream, choice)
+    screen.begin(listing.kvs, show=not only_changes, now=here.now)
     changes = follow(
         here.gateway,
         here.store,
-        kind,
+        stream.kind,
         namespace,
         known=Known(listing.kvs),
         revision=listing.revision,
         stop=stop or threading.Event(),
-        interrupted=interrupted,
+        interrupted=lambda error: note(f"the watch broke and resumes: {error}"),
     )
     for change in changes:
-        changed(change)
+        screen.change(change, now=here.now)

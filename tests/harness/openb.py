@@ -46,7 +46,7 @@ def write_trace(folder: Path, draw: random.Random, *, nodes: int, pods: int) -> 
     pod_rows = []
     for number in range(pods):
         cpu, memory = draw.choice((1000, 2000, 4000)), draw.choice((1024, 4096, 8192))
-        gpus, milli = draw.choice(((0, 0), (1, 230), (1, 460), (1, 810), (1, 1000), (2, 1000), (4, 1000)))
+        gpus, milli = draw.choice(((0, 0), (1, 230), (1, 460), (1, 460), (1, 810), (1, 1000), (2, 1000)))
         spec = draw.choice(("", "", "V100M16|V100M32", "V100M32", "T4")) if gpus else ""
         pod_rows.append(pod_row(f"pod-{number:04}", cpu, memory, gpus, milli, spec=spec))
     # Nobody has this model.

@@ -19,7 +19,7 @@ from replica.ctl.describing import describe as lines_of
 from replica.ctl.getting import Found, find, not_found
 from replica.ctl.output import counted, failures
 from replica.ctl.session import session
-from replica.ctl.streams import Stream, watch
+from replica.ctl.streams import Choice, Stream, watch
 from replica.ctl.targets import Target, parse_targets, select
 from replica.ctl.views import View
 from replica.ctl.waiting import Wish
@@ -111,7 +111,7 @@ def events(
 
 def _watch_events(here: Session, space: str, wanted: Callable[[Stored], bool], form: str, *, headers: bool) -> None:
     stream = Stream(kind=EVENT, form=form, namespaces=not space, headers=headers)
-    watch(here, stream, space, wanted=wanted)
+    watch(here, stream, space, Choice(wanted=wanted))
 
 
 def _wanted(about: str | None, types: str | None) -> Callable[[Stored], bool]:

@@ -18,7 +18,7 @@ from replica.ctl.getting import find, not_found
 from replica.ctl.jsonpath import JsonPath
 from replica.ctl.output import counted, failures
 from replica.ctl.session import session
-from replica.ctl.streams import Stream
+from replica.ctl.streams import Choice, Stream
 from replica.ctl.targets import Selection, select
 from replica.ctl.views import View
 
@@ -95,15 +95,8 @@ def get(
                 headers=not no_headers,
                 events=output_watch_events,
             )
-            streams.watch(
-                here,
-                stream,
-                space,
-                names=target.names,
-                matches=selection.matches,
-                fields=selection.fields,
-                only_changes=watch_only,
-            )
+            choice = Choice(names=target.names, matches=selection.matches, fields=selection.fields)
+            streams.watch(here, stream, space, choice, only_changes=watch_only)
             return
         found = [find(here.store, target, space, selection.matches, selection.fields) for target in selection.targets]
         now = here.now
