@@ -42,14 +42,17 @@ def read_trace(nodes: Path, pods: Path, *, namespace: str) -> tuple[Draft, ...]:
 
     Raises:
         ManifestError: With the problems of both files.
-        OSError: A file can't be read.
     """
     told: list[str] = []
     drafts: list[Draft] = []
     for path, columns, make in ((nodes, NODE_COLUMNS, _node), (pods, POD_COLUMNS, _pod)):
         problems = Problems()
-        found = _drafts(path, columns, problems, partial(make, namespace=namespace))
-        if not found and not problems.count:
+        found = []
+        try:
+            found = _drafts(path, columns, problems, partial(make, namespace=namespace))
+        except OSError as error:
+            problems.add(f"{path}: {error.strerror or error}")
+        if not (found or problems.count):
             problems.add(f"{path}: no rows after the header")
         told += problems.told(str(path))
         drafts += found

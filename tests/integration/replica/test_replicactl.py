@@ -145,6 +145,36 @@ def test_a_bad_manifest_writes_nothing(ctl, gateway, prefix, bad, told):
     assert gateway.list(prefix, timeout=5).kvs == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("kind: Pod", "document 1: apiVersion: is required"),
+        ("apiVersion: v1", "document 1: kind: is required"),
+        ("apiVersion: v1\nkind: Service\nmetadata: {name: a}", 'document 1: kind: "Service" is not a kind'),
+        ("apiVersion: v2\nkind: Pod\nmetadata: {name: a}", 'document 1: apiVersion: "v2" is not v1, as Pod wants it'),
+        ("apiVersion: v1\nkind: Node\nmetadata: {}", "document 1: metadata.name: is required"),
+        ("apiVersion: v1\nkind: Node\nmetadata: {name: A_b}", 'document 1: metadata.name: "A_b" must be lower-case'),
+        (
+            "apiVersion: v1\nkind: Node\nmetadata: {name: 7}",
+            "document 1: metadata.name: 7 must be a text: put it in quotes",
+        ),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {name: a}", "document 1: spec: is required"),
+        ("a: 1\nb: [", "line 3: did not find expected node content"),
+        ("a: 1\n---\na: 1\na: 2", 'document 2: line 4: "a" is given twice'),
+        ('{"kind": "Pod",}', "document 1: line 1: "),
+        ('{"a": 1}\n---\n{"b": }', "document 2: line 3: "),
+        ("[1, 2]", "document 1: an object with apiVersion and kind is wanted"),
+        ("", "no objects found"),
+        ("\tx: 1", "line 1: "),
+    ],
+)
+def test_what_is_no_manifest(text, told):
+    found = CliRunner().invoke(main, ["apply", "-f", "-"], input=text)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert all(line.startswith("error: ") for line in found.stderr.splitlines())
+    assert told in found.stderr
+
+
 def test_kubernetes_data_is_never_touched(ctl, gateway, prefix):
     gateway.txn(Txn((), (Put(f"{prefix}/pods/default/x", b"k8s\0\n\x09"),)), timeout=5)
     for words in (("apply", "-f", "-"), ("get", "pods"), ("delete", "pods", "x"), ("list",)):
@@ -213,7 +243,29 @@ def test_list(ctl, gateway, prefix):
         (["delete"], "error: either name objects"),
         (["delete", "pods"], "error: name the pods to delete"),
         (["delete", "pods", "a", "--all"], "error: --all can't be given with names"),
+        (["delete", "pods", "a", "--field-selector", "status.phase="], "error: a selector can't be given with names"),
         (["list", "--name", "a/b"], "error: Invalid value for '--name'"),
+        (["get", "pods", "--field-selector", "spec.color=red"], 'error: pods can\'t be selected by "spec.color"'),
+        (["get", "pods", "--sort-by", "{.a[}"], 'error: "{.a[}" is no JSONPath'),
+        (["get", "pods,nodes", "-w"], "error: one resource type at a time can be watched"),
+        (["describe"], "error: name a resource type"),
+        (["events", "--for", "web-1"], 'error: --for "web-1" is not TYPE/NAME'),
+        (["events", "--types", "Loud"], 'error: --types "Loud" names other types than Normal and Warning'),
+        (["wait", "pod/a"], "error: Missing option '--for'"),
+        (["wait", "pod/a", "--for=ready"], 'error: --for "ready" is none of delete, create, condition=NAME'),
+        (["wait", "pods", "--for=delete"], "error: either name objects, or say -l SELECTOR"),
+        (["wait", "pod/a", "--for=delete", "--timeout=5"], "error: Invalid value for '--timeout'"),
+        (["cordon"], "error: either name nodes or say -l SELECTOR"),
+        (["drain", "n1", "-l", "a=b"], "error: either name nodes or say -l SELECTOR"),
+        (["drain", "n1", "--pod-selector", "a b"], 'error: selector "a b"'),
+        (["taint"], "error: give a taint"),
+        (["taint", "nodes", "n1"], "error: give a taint"),
+        (["taint", "pods", "a", "k:NoSchedule"], "error: only nodes have taints"),
+        (["taint", "nodes", "n1", "k=v:Never"], 'error: taint "k=v:Never" has the effect "Never"'),
+        (["taint", "nodes", "k:NoSchedule"], "error: name nodes, or say -l SELECTOR, or --all"),
+        (["import", "openb"], "error: Missing option '--nodes'"),
+        (["switchover", "--timeout", "now"], "error: Invalid value for '--timeout'"),
+        (["history", "-o", "xml"], "error: Invalid value for '-o'"),
         (["frobnicate"], "error: No such command 'frobnicate'"),
         (["get", "pods", "--command-timeout", "soon"], "error: Invalid value for '--command-timeout'"),
         (["get", "pods", "--endpoints", "nonsense"], "error: endpoint 'nonsense' has no port"),

@@ -116,6 +116,13 @@ def test_a_bad_row_names_file_line_column_value_and_remedy(read, nodes, pods, to
     assert all(part in problem for part in told), problem
 
 
+def test_a_file_that_is_not_there(tmp_path):
+    (tmp_path / "nodes.csv").write_text(GOOD_NODES)
+    with pytest.raises(ManifestError) as caught:
+        read_trace(tmp_path / "nodes.csv", tmp_path / "none.csv", namespace="default")
+    assert caught.value.problems == (f"{tmp_path}/none.csv: No such file or directory",)
+
+
 def test_all_problems_of_both_files_are_told_and_the_many_are_counted(read):
     many = "".join(f"p{number},x,1,0,0,,LS\n" for number in range(MOST + 5))
     with pytest.raises(ManifestError) as caught:
