@@ -39,7 +39,7 @@ class Standing:
     """
 
     __slots__ = (
-        *("_best", "_feasible", "_given", "_offset", "_places", "_scores", "_top"),
+        *("_best", "_chosen", "_feasible", "_given", "_offset", "_places", "_scores", "_top"),
         *("across", "count", "diagnosis", "names", "pod", "serial", "state"),
     )
 
@@ -69,6 +69,8 @@ class Standing:
         self.count = int(np.count_nonzero(self._feasible))
         self._best = -1
         self._top: list[int] = []
+        self._chosen = 0
+        """The place in it that was chosen last: its row is the one that changes next, as a rule."""
         self._places: dict[int, int] | None = None
         self._look_over()
 
@@ -77,9 +79,8 @@ class Standing:
         if not self._top:
             self._look_over()
         top = self._top
-        if len(top) > 1:
-            return top[draw.randrange(len(top))]
-        return top[0] if top else None
+        self._chosen = draw.randrange(len(top)) if len(top) > 1 else 0
+        return top[self._chosen] if top else None
 
     def score(self, row: int) -> int:
         return int(self._scores[row]) + self._offset
@@ -142,19 +143,30 @@ class Standing:
         return self._places
 
     def _enter_top(self, row: int) -> None:
-        self._where()[row] = len(self._top)
+        if self._places is not None:
+            self._places[row] = len(self._top)
         self._top.append(row)
 
     def _leave_top(self, row: int) -> None:
-        places = self._where()
-        place = places.pop(row, None)
+        place = self._place_of(row)
         if place is None:
             return
         # The last one takes its place, so that nobody else moves.
         last = self._top.pop()
         if last != row:
             self._top[place] = last
-            places[last] = place
+        if self._places is not None:
+            del self._places[row]
+            if last != row:
+                self._places[last] = place
+
+    def _place_of(self, row: int) -> int | None:
+        """Where among the best a row is, if it is."""
+        if self._scores.item(row) != self._best:
+            return None
+        if self._chosen < len(self._top) and self._top[self._chosen] == row:
+            return self._chosen  # without listing the places of all the others
+        return self._where().get(row)
 
 
 class Standings:
