@@ -65,8 +65,8 @@ class Endpoints:
         authorize: Decides whether they may.
         timeout: Seconds that a request may take to arrive, that an idle connection is kept, and that an answer may
             take to be sent.
-        connections: How many there may be at once. One more takes the place of whichever has brought nothing for the
-            longest time; if all are busy it is turned away with 503.
+        connections: How many there may be at once, three quarters of them from one address. One more takes the place of
+            whichever has brought nothing for the longest time; if all are busy it is turned away with 503.
     """
 
     def __init__(
@@ -111,6 +111,7 @@ class Endpoints:
         self._pages = threading.BoundedSemaphore(AT_ONCE)
         self._lock = threading.Lock()
         self._due: dict[socket.socket, float | None] = {}
+        self._clients: dict[socket.socket, str] = {}
 
     def start(self) -> int:
         """Begin to serve; returns the port.
@@ -169,7 +170,7 @@ class Endpoints:
         self._cut(math.inf)
 
     def _admit(self, connection: socket.socket, client: str, context: ssl.SSLContext | None, number: int) -> None:
-        if not self._has_room():
+        if not self._has_room(client):
             _log.debug("too many connections", limit=self._limit, client=client)
             self._turn_away(connection, plain=context is None)
             return
@@ -179,21 +180,27 @@ class Endpoints:
                 connection = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
             with self._lock:
                 self._due[connection] = self._clock.now() + self._timeout
+                self._clients[connection] = client
             self._group.spawn(f"http-{number}", self._serve, connection, client)
         except (OSError, RuntimeError) as error:  # it went away, or the system has no thread to give
             _log.warning("connection could not be served", client=client, error=error)
             self._forget(connection)
 
-    def _has_room(self) -> bool:
-        """Is there room for one more connection? A client that dawdles must not keep a probe from being answered."""
+    def _has_room(self, client: str) -> bool:
+        """Is there room for one more connection of this client?
+
+        Neither one that dawdles nor one that never rests may keep another's probe from being answered.
+        """
         with self._lock:
-            if len(self._due) < self._limit:
+            own = [each for each, address in self._clients.items() if address == client]
+            full = len(own) >= self._limit - self._limit // 4
+            if len(self._due) < self._limit and not full:
                 return True
-            waiting = [(due, each) for each, due in self._due.items() if due is not None]
+            waiting = [(due, each) for each in (own if full else self._due) if (due := self._due.get(each)) is not None]
             due, longest = min(waiting, key=operator.itemgetter(0), default=(math.inf, None))
             if longest is None or due - self._timeout + IDLE > self._clock.now():
                 return False
-            del self._due[longest]
+            self._drop(longest)
         _shut(longest)
         return True
 
@@ -218,9 +225,14 @@ class Endpoints:
         finally:
             self._forget(connection)
 
+    def _drop(self, connection: socket.socket) -> None:
+        """Under the lock."""
+        self._due.pop(connection, None)
+        self._clients.pop(connection, None)
+
     def _forget(self, connection: socket.socket) -> None:
         with self._lock:
-            self._due.pop(connection, None)
+            self._drop(connection)
         _quietly(connection.close)
 
     def _part(self, connection: socket.socket) -> None:

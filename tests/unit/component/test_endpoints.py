@@ -435,6 +435,21 @@ class TestRudeClients:
             assert idle[0].recv(1) == b""
         eventually(lambda: not server._due, within=LONG)
 
+    def test_a_client_that_never_rests_leaves_room_for_others(self, group):
+        release = threading.Event()
+        routes = {"/busy": lambda _: handlers.text(str(release.wait(LONG)))}
+        server = Endpoints("0.0.0.0", 0, group=group, connections=4, routes=routes)
+        port = server.start()
+        with ThreadPoolExecutor(3) as pool:
+            busy = [pool.submit(ask, port, "/busy") for _ in range(3)]
+            eventually(lambda: len(server._due) == 3 and not any(server._due.values()), within=LONG)
+            assert ask(port, "/livez")[0] == 503
+            with socket.create_connection(("127.0.0.1", port), LONG, source_address=("127.0.0.2", 0)) as other:
+                other.sendall(b"GET /livez HTTP/1.0\r\n\r\n")
+                assert other.recv(64).startswith(b"HTTP/1.1 200 ")
+            release.set()
+            assert {each.result()[0] for each in busy} == {200}
+
     def test_pages_that_hang_do_not_keep_a_probe_from_its_answer(self, group):
         release = threading.Event()
         server = Endpoints(
