@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
@@ -61,7 +62,14 @@ class Creator:
         """Start one, which makes everything ready and waits for `go`."""
         command = [sys.executable, "-m", "chaos.bench.creator", ",".join(endpoints), prefix, str(pods)]
         pipe = subprocess.PIPE
-        return cls(subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment()), pods)  # noqa: S603 - our own
+        process = subprocess.Popen(  # noqa: S603 - our own program
+            command,
+            stdin=pipe,
+            stdout=pipe,
+            env=environment(),
+            start_new_session=True,  # a terminal's Ctrl-C is for us: we end it in good order
+        )
+        return cls(process, pods)
 
     def until_ready(self) -> None:
         """Wait until it has made all values.
@@ -93,6 +101,12 @@ class Creator:
             left -= one.count
             yield one
 
+    def gather(self) -> Gathered:
+        """Take in all that it creates, on a thread: who reads a pipe can't be interrupted."""
+        gathered = Gathered(self)
+        threading.Thread(target=gathered.run, name="bench/creator", daemon=True).start()
+        return gathered
+
     def end(self) -> None:
         """Have it gone."""
         self.process.kill()
@@ -107,6 +121,41 @@ class Creator:
 
     def _failed(self) -> NotStarted:
         return NotStarted(("the process that creates pods ended: what it said is above",), 1)
+
+
+class Gathered:
+    """What a creator has created so far."""
+
+    def __init__(self, creator: Creator) -> None:
+        self._creator = creator
+        self._created: list[Created] = []
+        self._failure: NotStarted | None = None
+        self._ended = threading.Event()
+
+    def run(self) -> None:
+        """Take it in until the end."""
+        try:
+            for one in self._creator.created():
+                self._created.append(one)
+        except NotStarted as error:
+            self._failure = error
+        finally:
+            self._ended.set()
+
+    @property
+    def ended(self) -> bool:
+        """Is all there?
+
+        Raises:
+            NotStarted: It never will be.
+        """
+        if self._failure is not None:
+            raise self._failure
+        return self._ended.is_set()
+
+    def span(self) -> tuple[float, float]:
+        """Wall seconds of the first transaction's sending and of the last one's reply."""
+        return min(one.sent for one in self._created), max(one.acked for one in self._created)
 
 
 def run(endpoints: tuple[str, ...], prefix: str, pods: int) -> None:

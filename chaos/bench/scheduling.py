@@ -55,8 +55,15 @@ def _scheduled(bench: Bench, nodes: int, pods: int) -> tuple[float, dict[str, An
             with renewals.Renewals(made.gateway, made.lock.lease, clock=bench.clock) as seen:
                 meter = Meter({names[name]: pid for name, pid in processes.items()})
                 since = bench.clock.now()
-                first, last_created = _create(creator)
-                bench.until(lambda: _progress(bench, told, leader, pods), within=PATIENCE, what=f"not done: {told}")
+                creator.go()
+                gathered = creator.gather()
+
+                def done() -> bool:
+                    created = gathered.ended
+                    return _progress(bench, told, leader, pods) and created
+
+                bench.until(done, within=PATIENCE, what=f"not done: {told}")
+                first, last_created = gathered.span()
                 until = bench.clock.now()
                 used = meter.used()
             bench.until(lambda: _events(leader) >= pods, within=SETTLING, what="not all events are written")
@@ -89,21 +96,11 @@ def _leader(made: Rig) -> Target:
     return found
 
 
-def _create(creator: Creator) -> tuple[float, float]:
-    """Begin to create, and give the wall seconds of the first transaction's sending and of the last one's reply.
-
-    The replies are read while pods are bound: a creator whose pipe is full would wait.
-    """
-    creator.go()
-    created = list(creator.created())
-    return min(one.sent for one in created), max(one.acked for one in created)
-
-
 def _progress(bench: Bench, told: str, leader: Target, pods: int) -> bool:
     """Tell how many are bound; True when the leader has none left."""
-    done = int(_metric(leader, "scheduler_schedule_attempts_total", 'result="scheduled"'))
-    bench.progress(told, done, pods)
-    return done >= pods
+    bound = int(_metric(leader, "scheduler_schedule_attempts_total", 'result="scheduled"'))
+    bench.progress(told, bound, pods)
+    return bound >= pods
 
 
 def _events(leader: Target) -> int:
