@@ -24,6 +24,7 @@ from replica.handlers import Movers, NodeHandler, PodHandler
 from replica.parts import Parts, Settings
 from replica.plugins.in_tree import registry
 from replica.queue.hints import Hints
+from replica.queue.nominator import Nominator
 from replica.queue.scheduling import SchedulingQueue
 from replica.scheduler import Scheduler
 
@@ -78,14 +79,16 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
     draw = random.Random()  # noqa: S311 - breaks ties between nodes
     waiting = WaitingPods()
     listers = {kind.kind: informers.informer(kind).lister for kind in (POD, NODE)}
-    handle = Handle(clock=clock, draw=draw, waiting=waiting, listers=listers)
-    profiles = runtimes_of(profiles_of(config.scheduler), registry().discover(), handle)
 
     def priority(pod: Pod) -> int:
         if pod.spec.priority is not None:
             return pod.spec.priority
         found = informers.informer(PRIORITY_CLASS).lister.get(pod.spec.priority_class)
         return found.value if found is not None else 0
+
+    nominator = Nominator()
+    handle = Handle(clock=clock, draw=draw, waiting=waiting, listers=listers, nominator=nominator, priority=priority)
+    profiles = runtimes_of(profiles_of(config.scheduler), registry().discover(), handle)
 
     def gate(pod: Pod) -> str:
         profile = profiles.get(pod.spec.scheduler)
@@ -99,6 +102,7 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
         hints=Hints.of(chain.from_iterable(each.registrations() for each in profiles.values())),
         priority=priority,
         gate=gate,
+        nominator=nominator,
         initial_backoff=config.scheduler.pod_initial_backoff_seconds,
         maximum_backoff=config.scheduler.pod_max_backoff_seconds,
         unschedulable_seconds=config.unschedulable_seconds,

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replica.framework.adapter import filter_one_by_one
 from replica.framework.by_row import ByRow
 from replica.framework.diagnosis import Diagnosis
-from replica.framework.interface import FilterPlugin, NodeFilterPlugin, WiderPlugin
-from replica.framework.reasons import Reasons
+from replica.framework.filtering import Filtering, Trace
+from replica.framework.interface import WiderPlugin
 from replica.framework.scoring import Scoring
 from replica.framework.standing import Standing, Standings
-from replica.framework.status import Code, PluginFailed, as_failure
+from replica.framework.status import Code, PluginFailed, as_failure, as_status
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from replica.api.pods import Pod
     from replica.cache.nodes import Flags, Nodes
     from replica.framework.adapter import Weighted
     from replica.framework.cycle_state import CycleState
-    from replica.framework.interface import PreFilterPlugin, PreScorePlugin, Refusal
+    from replica.framework.interface import FilterPlugin, NodeFilterPlugin, PreFilterPlugin, PreScorePlugin
     from replica.framework.metrics import FrameworkMetrics
+    from replica.framework.promises import Promises
+    from replica.framework.sampling import Sampling
 
 
 MOST_BY_ROW = 8
@@ -50,16 +51,6 @@ class Placement:
     score: int = 0
 
 
-@dataclass(slots=True)
-class _Trace:
-    """What the filters said of one pod, for the diagnosis."""
-
-    allowed: Flags
-    narrowed_by: tuple[str, ...] = ()
-    verdicts: list[tuple[FilterPlugin, Flags]] = field(default_factory=list)
-    refusals: list[tuple[str, Sequence[Refusal]]] = field(default_factory=list)
-
-
 class Evaluator:
     """Runs a profile's plugins over all nodes. Filter stops for a node at its first refusal.
 
@@ -74,16 +65,15 @@ class Evaluator:
         filters: Sequence[FilterPlugin | NodeFilterPlugin],
         pre_scores: Sequence[PreScorePlugin],
         scores: Sequence[Weighted],
+        sampling: Sampling,
+        promises: Promises,
         draw: random.Random,
         metrics: FrameworkMetrics,
     ) -> None:
+        self._sampling = sampling
+        self._promises = promises
         self._pre_filters = tuple(pre_filters)
-        self._filters = tuple(plugin for plugin in filters if isinstance(plugin, FilterPlugin))
-        self._node_filters = tuple(
-            plugin
-            for plugin in filters
-            if isinstance(plugin, NodeFilterPlugin) and not isinstance(plugin, FilterPlugin)
-        )
+        self._filtering = Filtering(pre_filters, filters, metrics)
         self._pre_scores = tuple(pre_scores)
         self._scoring = Scoring(scores, metrics)
         asked = (*pre_filters, *filters, *(each.plugin for each in scores))
@@ -106,14 +96,20 @@ class Evaluator:
         """
         if not nodes.count:
             return Diagnosis(0)
-        known = self._standings.get(signature) if signature is not None else None
+        promised, own = self._promises.heeded(pod, nodes), self._promises.own(pod, nodes)
+        if promised or own is not None or self._sampling.applies(nodes.count):
+            signature = None  # what is found depends on more than the nodes
+        try:
+            known = self._standings.get(signature) if signature is not None else None
+        except TypeError:  # what has no hash can't be told from others
+            known = signature = None
         if known is not None and self._renew(known, nodes):
             state.adopt(known.state)
             if known.diagnosis is not None:
                 return known.diagnosis
             if (row := known.choose(self._draw)) is not None:
                 return Placement(nodes.names[row], row, known.count, nodes.count, known.score(row))
-        standing = self._evaluate(state, pod, nodes, shared=signature is not None)
+        standing = self._evaluate(state, pod, nodes, promised=promised, own=own, shared=signature is not None)
         if signature is not None and self._scoring.lasts(state):
             self._standings.put(signature, standing)
         row = standing.choose(self._draw)
@@ -121,18 +117,38 @@ class Evaluator:
             return standing.diagnosis or Diagnosis(nodes.count)
         return Placement(nodes.names[row], row, standing.count, nodes.count, standing.score(row))
 
-    def _evaluate(self, state: CycleState, pod: Pod, nodes: Nodes, *, shared: bool) -> Standing:
-        """A pass over all nodes. What is shared is scored even if there is one feasible node and no choice."""
+    def _evaluate(
+        self,
+        state: CycleState,
+        pod: Pod,
+        nodes: Nodes,
+        *,
+        promised: Mapping[int, Sequence[Pod]],
+        own: int | None,
+        shared: bool,
+    ) -> Standing:
+        """A pass over all nodes. What is shared is scored even if there is one feasible node and no choice.
+
+        Args:
+            promised: Row -> the pods whose promised room this one must leave alone.
+            own: The row that was promised to the pod itself: if it can go there, it does.
+        """
         found = self._pre_filter(state, pod, nodes)
         across = self._across(pod, nodes) if shared else ()
         if isinstance(found, Diagnosis):
             return Standing(pod, state, nodes=nodes, across=across, diagnosis=found)
         names, narrowed_by = found
-        trace = _Trace(nodes.valid if names is None else nodes.valid & nodes.named(names), narrowed_by)
-        feasible = self._filter(state, pod, nodes, trace)
+        trace = Trace(nodes.valid if names is None else nodes.valid & nodes.named(names), narrowed_by)
+        if own is not None and trace.allowed[own]:
+            feasible = self._filtering.fits_own(state, pod, nodes, own, promised)
+            if feasible is not None:
+                return Standing(pod, state, nodes=nodes, names=names, feasible=feasible)
+        feasible = self._filtering.filter(state, pod, nodes, trace)
+        feasible = self._filtering.leave_promised(state, pod, nodes, feasible, promised=promised, trace=trace)
+        feasible = self._sampling.cut(feasible, nodes.count)
         count = int(np.count_nonzero(feasible))
         if not count:
-            found = self._diagnose(state, pod, nodes, trace)
+            found = self._filtering.diagnose(state, pod, nodes, trace)
             return Standing(pod, state, nodes=nodes, across=across, diagnosis=found)
         scores = None
         if count > 1 or shared:
@@ -154,8 +170,8 @@ class Evaluator:
                 known.serial = nodes.changes.serial
                 return True
             part = nodes.take(rows)
-            trace = _Trace(part.valid if known.names is None else part.valid & part.named(known.names))
-            feasible = self._filter(known.state, known.pod, part, trace)
+            trace = Trace(part.valid if known.names is None else part.valid & part.named(known.names))
+            feasible = self._filtering.filter(known.state, known.pod, part, trace)
             known.update(rows, feasible, self._scoring.score(known.state, known.pod, part, feasible))
         known.serial = nodes.changes.serial
         return True
@@ -187,9 +203,9 @@ class Evaluator:
             start = self._metrics.begin(state)
             try:
                 result = plugin.pre_filter(state, pod, nodes)
+                status = result.status
             except Exception as error:
                 raise as_failure(error, plugin.name, "PreFilter") from error
-            status = result.status
             self._metrics.plugin(plugin.name, "PreFilter", status.code.value, start)
             if status.rejected:
                 self._metrics.point("PreFilter", status.code.value, began)
@@ -209,40 +225,12 @@ class Evaluator:
         self._metrics.point("PreFilter", "Success", began)
         return names, tuple(narrowed)
 
-    def _filter(self, state: CycleState, pod: Pod, nodes: Nodes, trace: _Trace) -> Flags:
-        passed = trace.allowed
-        began = self._metrics.begin(state)
-        for plugin in self._filters:
-            if plugin.name in state.skip_filter:
-                continue
-            start = self._metrics.begin(state)
-            try:
-                verdict = plugin.filter(state, pod, nodes)
-                if verdict is not None:
-                    trace.verdicts.append((plugin, verdict))
-                    passed = passed & verdict
-            except Exception as error:
-                raise as_failure(error, plugin.name, "Filter") from error
-            self._metrics.plugin(plugin.name, "Filter", "Success", start)
-        for one in self._node_filters:
-            if one.name in state.skip_filter or not passed.any():
-                continue
-            start = self._metrics.begin(state)
-            try:
-                passed, refusals = filter_one_by_one(one, state, pod, nodes, passed)
-            except Exception as error:
-                raise as_failure(error, one.name, "Filter") from error
-            trace.refusals.append((one.name, refusals))
-            self._metrics.plugin(one.name, "Filter", "Success", start)
-        self._metrics.point("Filter", "Success", began)
-        return passed
-
     def _pre_score(self, state: CycleState, pod: Pod, nodes: Nodes, feasible: Flags) -> None:
         began = self._metrics.begin(state)
         for plugin in self._pre_scores:
             start = self._metrics.begin(state)
             try:
-                status = plugin.pre_score(state, pod, nodes, feasible)
+                status = as_status(plugin.pre_score(state, pod, nodes, feasible))
             except Exception as error:
                 raise as_failure(error, plugin.name, "PreScore") from error
             self._metrics.plugin(plugin.name, "PreScore", status.code.value, start)
@@ -251,27 +239,3 @@ class Evaluator:
             elif not status.ok:
                 raise PluginFailed(plugin.name, "PreScore", status.message or status.code.value)
         self._metrics.point("PreScore", "Success", began)
-
-    def _diagnose(self, state: CycleState, pod: Pod, nodes: Nodes, trace: _Trace) -> Diagnosis:
-        """Count the reasons: of each node those of the first plugin that refused it."""
-        found = Reasons(trace.allowed.copy())
-        if trace.narrowed_by and (left_out := int(np.count_nonzero(nodes.valid & ~trace.allowed))):
-            found.counts[f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(trace.narrowed_by))}]"] = left_out
-            found.plugins.update(trace.narrowed_by)
-        remaining = trace.allowed
-        for plugin, verdict in trace.verdicts:
-            refused = remaining & ~verdict
-            if refused.any():
-                try:
-                    found.add(plugin.name, plugin.explain(state, pod, nodes), refused)
-                except Exception as error:
-                    raise as_failure(error, plugin.name, "Filter") from error
-            remaining = remaining & verdict
-        for name, refusals in trace.refusals:
-            found.add(name, refusals, remaining)
-        return Diagnosis(
-            nodes.count,
-            found.counts,
-            frozenset(found.plugins),
-            resolvable=found.resolvable if found.resolvable.any() else None,
-        )

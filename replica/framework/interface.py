@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from replica.framework.status import SUCCESS, Code, Status
+from replica.queue.nominator import Nominator
+from replica.queue.pod import stated_priority
 
 if TYPE_CHECKING:
     import random
@@ -110,6 +112,19 @@ class PreFilterPlugin(Plugin, Protocol):
     """Looks at the pod once, before any node."""
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> PreFilterResult: ...
+
+
+@runtime_checkable
+class PreFilterExtensions(PreFilterPlugin, Protocol):
+    """A PreFilter that can bring its state up to date with a pod that would come to a node, or leave it.
+
+    Asked for a dry run: with pods that were promised room, and by preemption. The state is a copy, in which values that
+    can be cloned are the dry run's own; the nodes are the one row, as it would be afterwards.
+    """
+
+    def add_pod(self, state: CycleState, pod: Pod, added: Pod, nodes: Nodes) -> Status: ...
+
+    def remove_pod(self, state: CycleState, pod: Pod, removed: Pod, nodes: Nodes) -> Status: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,12 +298,16 @@ class Handle:
         draw: The scheduler's random generator (seeded in tests).
         waiting: The pods that Permit holds, to allow or reject.
         listers: Kind, such as `Pod` -> its lister.
+        nominator: Which pods were promised which node.
+        priority: A pod's priority, by its manifest or its priority class.
     """
 
     clock: Clock
     draw: random.Random
     waiting: WaitingPods
     listers: Mapping[str, Any] = field(default_factory=dict)
+    nominator: Nominator = field(default_factory=Nominator)
+    priority: Callable[[Pod], int] = stated_priority
 
 
 if TYPE_CHECKING:

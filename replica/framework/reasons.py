@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from replica.cache.nodes import Flags
+    from replica.framework.diagnosis import Diagnosis
     from replica.framework.interface import Refusal
 
 
@@ -33,3 +34,10 @@ class Reasons:
                 self.counts[refusal.reason] = self.counts.get(refusal.reason, 0) + count
                 if refusal.code is not Code.UNSCHEDULABLE:
                     self.resolvable &= ~rows
+
+    def join(self, found: Diagnosis, row: int) -> None:
+        """What was found of one row alone."""
+        self.plugins |= found.plugins
+        for reason, count in found.counts.items():
+            self.counts[reason] = self.counts.get(reason, 0) + count
+        self.resolvable[row] &= found.resolvable is not None

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from component import logs
 from lockd.errors import ConfigError
 from replica.framework.adapter import Weighted
 from replica.framework.evaluation import Evaluator
 from replica.framework.interface import EnqueueExtensions, PostFilterResult, SigningPlugin
 from replica.framework.metrics import FrameworkMetrics
+from replica.framework.order import Order
 from replica.framework.profile import Point
-from replica.framework.status import SUCCESS, Code, PluginFailed, Status, as_failure, unschedulable
+from replica.framework.promises import Promises
+from replica.framework.sampling import Sampling
+from replica.framework.status import SUCCESS, Code, PluginFailed, Status, as_failure, as_status, unschedulable
 from replica.framework.waiting import LONGEST_PERMIT_WAIT
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Callable, Hashable, Iterable
 
     from replica.api.pods import Pod
     from replica.cache.nodes import Nodes
@@ -39,6 +43,8 @@ if TYPE_CHECKING:
     from replica.queue.pod import QueuedPod
 
 P = TypeVar("P", bound="Plugin")
+
+_log = logs.get(__name__)
 
 
 class Runtime:
@@ -90,12 +96,17 @@ class Runtime:
             filters=filters,
             pre_scores=at(Point.PRE_SCORE),
             scores=[Weighted(plugin, weights[plugin.name]) for plugin in scores],
+            sampling=Sampling(profile.percentage),
+            promises=Promises(handle.nominator, handle.priority),
             draw=handle.draw,
             metrics=self._metrics,
         )
         if problems:
             raise ConfigError(tuple(f"profile {profile.scheduler_name!r}: {text}" for text in problems))
         self.queue_sort = sorts[0]
+        # Those in the tree give tuples; others are not trusted to give what compares.
+        trusted = type(sorts[0]).__module__.startswith("replica.plugins.")
+        self._sort_key: Callable[[QueuedPod], Any] = sorts[0].sort_key if trusted else Order(sorts[0]).key
         self._refusers = {
             plugin.name
             for plugin in (
@@ -113,17 +124,17 @@ class Runtime:
 
     def sort_key(self, queued: QueuedPod) -> Any:
         """QueueSort."""
-        return self.queue_sort.sort_key(queued)
+        return self._sort_key(queued)
 
     def gated_by(self, pod: Pod) -> str:
         """PreEnqueue: the plugin that keeps a pod out of the active queue, or ""."""
         for plugin in self._pre_enqueues:
             try:
-                status = plugin.pre_enqueue(pod)
+                if as_status(plugin.pre_enqueue(pod)).ok:
+                    continue
             except Exception as error:  # noqa: BLE001  a broken plugin gates the pod instead of breaking the queue
-                status = Status(Code.ERROR, (repr(error),), error=error)
-            if not status.ok:
-                return plugin.name
+                _log.exception("plugin failed", error, plugin=plugin.name, point="PreEnqueue", pod=pod.path)
+            return plugin.name
         return ""
 
     def registrations(self) -> tuple[Registration, ...]:
@@ -149,7 +160,10 @@ class Runtime:
             return None
         parts = []
         for plugin in self._signing:
-            part = plugin.signature(pod)
+            try:
+                part = plugin.signature(pod)
+            except Exception as error:
+                raise as_failure(error, plugin.name, "PreFilter") from error
             if part is None:
                 return None
             parts.append(part)
@@ -177,6 +191,7 @@ class Runtime:
             start = self._metrics.begin(state)
             try:
                 result = plugin.post_filter(state, pod, nodes, diagnosis)
+                as_status(result.status)
             except Exception as error:
                 raise as_failure(error, plugin.name, "PostFilter") from error
             self._metrics.plugin(plugin.name, "PostFilter", result.status.code.value, start)
@@ -215,6 +230,7 @@ class Runtime:
             def ask(each: PermitPlugin) -> Status:
                 nonlocal seconds
                 status, seconds = each.permit(state, pod, node_name)
+                seconds = float(seconds)
                 return status
 
             status = self._ask(plugin, "Permit", state, ask)
@@ -259,7 +275,7 @@ class Runtime:
         """What a plugin says, in its name; what it raises as an error status."""
         start = self._metrics.begin(state)
         try:
-            status: Status = call(plugin)
+            status = as_status(call(plugin))
         except Exception as error:  # noqa: BLE001  a plugin may raise anything; it ends this pod's cycle alone
             failed = error if isinstance(error, PluginFailed) else as_failure(error, plugin.name, point)
             status = Status(Code.ERROR, (str(failed),), plugin.name, error)

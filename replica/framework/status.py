@@ -98,3 +98,14 @@ class PluginFailed(Exception):
 def as_failure(error: Exception, plugin: str, point: str) -> PluginFailed:
     """What a plugin raised, with its name."""
     return error if isinstance(error, PluginFailed) else PluginFailed(plugin, point, str(error) or repr(error))
+
+
+def as_status(answer: object) -> Status:
+    """What a plugin answered, which must be a status.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if isinstance(answer, Status):
+        return answer
+    raise TypeError(f"answered {type(answer).__name__}, not a Status")

@@ -55,6 +55,11 @@ class Nominator:
         with self._lock:
             return tuple(self._pods.get(node, {}).values())
 
+    def all(self) -> dict[str, tuple[Pod, ...]]:
+        """Node -> the pods that are promised it."""
+        with self._lock:
+            return {node: tuple(pods.values()) for node, pods in self._pods.items()}
+
     def __len__(self) -> int:
         """Promises in force."""
         return len(self._nodes)

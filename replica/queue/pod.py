@@ -40,6 +40,11 @@ class QueuedPod(msgspec.Struct, frozen=True, gc=False):
         return self.pod.path
 
 
+def stated_priority(pod: Pod) -> int:
+    """The priority that the manifest gives, else 0."""
+    return pod.spec.priority or 0
+
+
 def by_priority(queued: QueuedPod) -> tuple[int, float]:
     """PrioritySort: the higher priority first, then whoever waits longer."""
     return (-queued.priority, queued.queued_at)

@@ -23,7 +23,7 @@ from replica.queue.hints import (
 from replica.queue.inflight import Happening, InFlight
 from replica.queue.metrics import QueueMetrics
 from replica.queue.nominator import Nominator
-from replica.queue.pod import QueuedPod, by_priority
+from replica.queue.pod import QueuedPod, by_priority, stated_priority
 from replica.queue.pools import UNSCHEDULABLE, Pools
 
 if TYPE_CHECKING:
@@ -42,11 +42,6 @@ UNSCHEDULABLE_SECONDS = 300.0
 def never_gated(_pod: Pod) -> str:
     """No plugin keeps any pod out of the active queue."""
     return ""
-
-
-def stated_priority(pod: Pod) -> int:
-    """The priority that the manifest gives, else 0."""
-    return pod.spec.priority or 0
 
 
 class SchedulingQueue:

@@ -10,12 +10,12 @@ import pytest
 from lockd.errors import ConfigError
 from replica.framework.arguments import Arguments, WithArguments
 from replica.framework.cycle_state import CycleState
-from replica.framework.interface import Handle
+from replica.framework.interface import Handle, PreFilterResult
 from replica.framework.profile import PluginSet, Point, Profile, Use
 from replica.framework.profiles import runtimes_of
 from replica.framework.registry import Registry
 from replica.framework.runtime import Runtime
-from replica.framework.status import SKIP, SUCCESS, Code, Status, unschedulable
+from replica.framework.status import SKIP, SUCCESS, Code, PluginFailed, Status, unschedulable
 from replica.plugins import in_tree
 from replica.queue.pod import QueuedPod
 from tests.harness.framework import handle, runtime_of, table_of
@@ -242,6 +242,94 @@ def test_the_weight_is_what_the_score_point_says_else_multi_point(general, score
     )
     nodes = table_of([node("a"), node("b")]).snapshot()
     assert Runtime(profile, registry, handle()).place(CycleState(), pod(), nodes).score == want
+
+
+class Garbage:
+    """Answers at one point what nobody can use."""
+
+    name = "Garbage"
+
+    def __init__(self, point):
+        setattr(self, point, lambda *_: 5)
+
+
+@pytest.mark.parametrize("point", ["pre_filter", "pre_score", "filter", "score", "signature"])
+def test_an_answer_of_another_kind_fails_the_plugin_alone(point):
+    nodes = table_of([node("a"), node("b")]).snapshot()
+    garbage = Garbage(point)
+    if point == "filter":
+        garbage.explain = lambda *_: ()
+        garbage.filter = lambda *_: "x"
+    if point == "score":
+        garbage.score = lambda *_: "x"
+    if point == "signature":
+
+        def broken(_pod):
+            raise RuntimeError("broken")
+
+        garbage.pre_filter = lambda *_: PreFilterResult()
+        garbage.signature = broken
+    with pytest.raises(PluginFailed, match="'Garbage'"):
+        runtime_of(garbage).place(CycleState(), pod(), nodes)
+
+
+@pytest.mark.parametrize("point", ["reserve", "permit", "pre_bind", "bind"])
+def test_an_answer_that_is_no_status_is_an_error(point):
+    garbage = Garbage(point)
+    if point == "reserve":
+        garbage.unreserve = lambda *_: None
+    status = run(runtime_of(garbage), point)
+    if point == "bind":
+        assert status.ok  # DefaultBinder comes first
+    else:
+        assert (status.code, status.plugin) == (Code.ERROR, "Garbage")
+
+
+def test_a_signature_without_a_hash_shares_nothing():
+    class Lists:
+        name = "Lists"
+
+        def pre_filter(self, state, pod, nodes):
+            return PreFilterResult()
+
+        def signature(self, pod):
+            return []
+
+    nodes = table_of([node("a")]).snapshot()
+    assert runtime_of(Lists()).place(CycleState(), pod(), nodes).node_name == "a"
+
+
+class Sorter:
+    name = "Sorter"
+
+    def __init__(self, key):
+        self.sort_key = key
+
+
+def raises(_queued):
+    raise RuntimeError("broken")
+
+
+@pytest.mark.parametrize(
+    ("key", "want"),
+    [
+        (lambda queued: -queued.queued_at, ["late", "high", "early"]),
+        (raises, ["high", "early", "late"]),
+        (lambda queued: object(), ["high", "early", "late"]),
+        (lambda queued: 1 if queued.key.endswith("high") else "x", ["high", "late", "early"]),
+    ],
+)
+def test_a_queue_sort_that_fails_falls_back_to_priority_and_time(key, want):
+    registry = in_tree.registry()
+    registry.register("Sorter", lambda _args, _handle: Sorter(key))
+    only = PluginSet((Use("Sorter"),), frozenset({"*"}))
+    runtime = Runtime(Profile(defaults=in_tree.DEFAULTS, points={Point.QUEUE_SORT: only}), registry, handle())
+    queued = [
+        QueuedPod(pod("late"), 3.0, 3.0, 0),
+        QueuedPod(pod("early"), 1.0, 1.0, 0),
+        QueuedPod(pod("high"), 2.0, 2.0, 9),
+    ]
+    assert [each.pod.name for each in sorted(queued, key=runtime.sort_key)] == want
 
 
 def test_profiles_share_one_queue_sort():
