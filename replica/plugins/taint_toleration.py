@@ -63,7 +63,7 @@ class TaintToleration:
 
     def score_row(self, _state: CycleState, pod: Pod, nodes: Nodes, row: int) -> int:
         node = nodes.objects[row]
-        return 0 if node is None else _unwelcome(node.taints, pod.spec.tolerations)
+        return 0 if node is None or not node.taints else _unwelcome(node.taints, pod.spec.tolerations)
 
     def scale(self, scores: Amounts, greatest: int) -> Amounts:
         return by_greatest(scores, greatest, reverse=True)

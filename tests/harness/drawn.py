@@ -37,12 +37,16 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 class DrawnCluster:
     """A node table, and the same nodes and pods kept as plainly as can be.
 
+    Args:
+        roomy: Most nodes can take most pods, so that scores decide; otherwise each refuses most, for many reasons.
+
     Attributes:
         nodes: Name -> node.
         placed: uid -> (node's name, pod); the node may be gone.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, roomy: bool = False) -> None:
+        self._roomy = roomy
         self.draw = random.Random(seed)  # noqa: S311  # drawn tests, no secret
         self.table = NodeTable(capacity=4)
         self.nodes: dict[str, Node] = {}
@@ -89,7 +93,7 @@ class DrawnCluster:
         draw = self.draw
         if draw.random() < 0.4:
             spec["tolerations"] = [self._toleration() for _ in range(draw.randrange(1, 3))]
-        if draw.random() < 0.3:
+        if draw.random() < (0.05 if self._roomy else 0.3):
             spec["nodeSelector"] = dict([self._label()])
         if draw.random() < 0.5:
             spec["affinity"] = {"nodeAffinity": self.node_affinity()}
@@ -103,7 +107,7 @@ class DrawnCluster:
 
     def node_affinity(self) -> dict[str, Any]:
         draw, found = self.draw, {}
-        if draw.random() < 0.7:
+        if draw.random() < (0.2 if self._roomy else 0.7):
             found[REQUIRED] = {"nodeSelectorTerms": [self._term() for _ in range(draw.randrange(1, 3))]}
         if draw.random() < 0.7:
             found[PREFERRED] = [
@@ -117,9 +121,9 @@ class DrawnCluster:
         draw = self.draw
         name = draw.choice(NAMES)
         allocatable = {
-            resource: _quantity(resource, draw.choice(amounts) * draw.choice((1, 1, 3)))
+            resource: _quantity(resource, draw.choice(amounts) * draw.choice((1, 1, 3)) + self._more(resource))
             for resource, amounts in AMOUNTS.items()
-            if draw.random() < 0.75
+            if draw.random() < (0.95 if self._roomy else 0.75)
         }
         made = node(
             name,
@@ -137,7 +141,7 @@ class DrawnCluster:
 
     def _container(self, name: str) -> dict[str, Any]:
         draw = self.draw
-        ports = [self._port() for _ in range(draw.choice((0, 0, 1, 2)))]
+        ports = [self._port() for _ in range(draw.choice((0, 0, 0, 0, 0, 1) if self._roomy else (0, 0, 1, 2)))]
         return {
             "name": name,
             "image": draw.choice(IMAGES),
@@ -148,10 +152,13 @@ class DrawnCluster:
     def _requests(self) -> dict[str, str]:
         draw = self.draw
         return {
-            resource: _quantity(resource, draw.choice(amounts[:-1] if draw.random() < 0.9 else amounts))
+            resource: _quantity(resource, draw.choice(amounts[: 5 if self._roomy else None]))
             for resource, amounts in AMOUNTS.items()
             if draw.random() < 0.3
         }
+
+    def _more(self, resource: str) -> int:
+        return self.draw.choice((6000, 20000)) * (1 if resource == "cpu" else MIB) if self._roomy else 0
 
     def _port(self) -> dict[str, Any]:
         draw = self.draw
@@ -168,7 +175,8 @@ class DrawnCluster:
 
     def _taint(self) -> dict[str, str]:
         draw = self.draw
-        return {"key": draw.choice("kl"), "value": draw.choice(("", "v")), "effect": draw.choice(EFFECTS)}
+        effect = draw.choice((*EFFECTS, *["PreferNoSchedule"] * 4) if self._roomy else EFFECTS)
+        return {"key": draw.choice("kl"), "value": draw.choice(("", "v")), "effect": effect}
 
     def _toleration(self) -> dict[str, str]:
         draw = self.draw

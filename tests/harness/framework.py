@@ -63,6 +63,7 @@ def refusals(plugin: Any, pod: Pod, nodes: Nodes) -> dict[str, list[str]]:
         for row, name in enumerate(nodes.names):
             if nodes.valid[row] and not verdict[row]:
                 found[name] = [refusal.reason for refusal in reasons if refusal.rows[row]]
+                assert found[name], f"{name} is refused without a reason"
     return found
 
 
