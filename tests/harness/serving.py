@@ -40,6 +40,19 @@ def serving(connection: Connection, prefix: str, *listen: str, **options: Any) -
         daemon.stop(1.0)
 
 
+@contextmanager
+def dialled(target: Daemon | str, *, credentials: grpc.ChannelCredentials | None = None) -> Iterator[grpc.Channel]:
+    """A connection of its own to a daemon, or to an address."""
+    address = target if isinstance(target, str) else target.addresses[0]
+    options = [("grpc.use_local_subchannel_pool", 1)]
+    if credentials is None:
+        channel = grpc.insecure_channel(address, options)
+    else:
+        channel = grpc.secure_channel(address, credentials, options)
+    with channel:
+        yield channel
+
+
 def duration(seconds: float) -> Duration:
     made = Duration()
     made.FromNanoseconds(round(seconds * 1e9))

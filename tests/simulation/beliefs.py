@@ -31,6 +31,12 @@ class Beliefs:
         self._last[identity] = len(self.all)
         self.all.append(Belief(start, end, identity))
 
+    def cut(self, identity: str, moment: float) -> None:
+        """A belief ends before it would have by itself."""
+        last = self._last.get(identity)
+        if last is not None and self.all[last].end > moment:
+            self.all[last] = Belief(min(self.all[last].start, moment), moment, identity)
+
     def overlaps(self) -> list[tuple[float, str, str]]:
         """Each time that two believed at once: for how long, and who."""
         beliefs = self._sorted()

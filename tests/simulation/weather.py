@@ -36,6 +36,8 @@ class Kind(Enum):
     """A person writes or deletes a key of the lock, past all rules."""
     RESET = "reset"
     """Something between them breaks the presence connections to a process, and keeps them from being made again."""
+    BREAK = "break"
+    """A client's stream breaks."""
     STICK = "stick"
     """The next request of a process is stuck in a buffer for a while, and the process is killed."""
 

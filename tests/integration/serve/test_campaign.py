@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 
 import grpc
 import pytest
@@ -12,7 +11,7 @@ from lockd.ports import LockName, Put, Txn
 from lockd.record import LeaderRecord, TermValue
 from lockd.v1 import lock_pb2 as pb
 from lockd.v1.lock_pb2_grpc import LockServiceStub
-from tests.harness.serving import CLOCK, NAMESPACE, QUICK, Stream, duration, enter, resume, serving
+from tests.harness.serving import CLOCK, NAMESPACE, QUICK, Stream, dialled, duration, enter, resume, serving
 from tests.harness.wait import eventually
 
 pytestmark = pytest.mark.etcd
@@ -24,12 +23,6 @@ NAME = "job"
 def daemon(etcd, prefix):
     with serving(etcd.connection, prefix) as made:
         yield made
-
-
-@contextmanager
-def dialled(daemon):
-    with grpc.insecure_channel(daemon.addresses[0], [("grpc.use_local_subchannel_pool", 1)]) as channel:
-        yield channel
 
 
 @pytest.fixture

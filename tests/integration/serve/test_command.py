@@ -1,0 +1,81 @@
+"""The command `lockd serve` as a process: where it listens, how it ends, what it refuses."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import grpc
+import pytest
+
+from lockd.v1 import lock_pb2 as pb
+from lockd.v1.lock_pb2_grpc import LockServiceStub
+from tests.harness.serving import Stream, dialled, enter
+from tests.harness.wait import eventually
+
+pytestmark = pytest.mark.etcd
+
+LOCKD = (sys.executable, "-m", "lockd.daemon")
+
+
+@contextmanager
+def started(etcd, prefix, *flags):
+    command = [*LOCKD, "serve", "--endpoints", ",".join(etcd.connection.endpoints), "--prefix", prefix, *flags]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def said(etcd, prefix, *flags):
+    """Its exit code and what it said, where it ends by itself."""
+    command = [*LOCKD, "serve", "--endpoints", ",".join(etcd.connection.endpoints), "--prefix", prefix, *flags]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stderr
+
+
+def test_it_serves_its_owner_on_a_socket_and_sigterm_ends_it_without_a_release(etcd, prefix, tmp_path):
+    path = tmp_path / "lockd.sock"
+    with started(etcd, prefix, "--listen", f"unix:{path}") as process:
+        eventually(path.exists, within=30.0)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        with dialled(f"unix:{path}") as channel, Stream(channel, enter("job", "a", lease_duration=30.0)) as one:
+            token = one.wait("leading", within=30.0).fencing_token
+            process.send_signal(signal.SIGTERM)
+            assert one.end()[0] is grpc.StatusCode.UNAVAILABLE
+        assert process.wait(30.0) == 0
+        assert not path.exists()
+    with started(etcd, prefix, "--listen", f"unix:{path}"):
+        eventually(path.exists, within=30.0)
+        with dialled(f"unix:{path}") as channel:
+            stub = LockServiceStub(channel)
+            request = pb.CheckRequest(lock=pb.Lock(name="job"), fencing_token=token)
+            assert stub.Check(request, timeout=20.0, wait_for_ready=True).newest
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--listen", "0.0.0.0:0"), "--insecure-listen"),
+        (("--listen", "nonsense", "--max-streams", "0"), "--max-streams must be"),
+        (("--listen", "127.0.0.1:0", "--client-ca-file", __file__), "needs TLS"),
+    ],
+    ids=["open", "two problems", "half of TLS"],
+)
+def test_what_cannot_be_served_is_refused_with_code_2(etcd, prefix, flags, words):
+    code, text = said(etcd, prefix, *flags)
+    assert (code, words in text) == (2, True), text
+
+
+def test_a_port_in_use_is_told_with_code_1(etcd, prefix):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code, text = said(etcd, prefix, "--listen", f"127.0.0.1:{taken.getsockname()[1]}")
+    assert (code, "in use" in text) == (1, True), text

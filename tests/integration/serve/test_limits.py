@@ -1,0 +1,175 @@
+"""Too many streams, wrong certificates, broken connections: clear errors, and nothing that is left behind."""
+
+from __future__ import annotations
+
+import threading
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+from lockd.daemon.listening import Security
+from lockd.ports import LockName
+from lockd.record import LeaderRecord
+from lockd.v1 import lock_pb2 as pb
+from lockd.v1.lock_pb2_grpc import LockServiceStub
+from tests.harness import certs
+from tests.harness.etcd_load import leases, watchers
+from tests.harness.proxy import Proxy
+from tests.harness.serving import NAMESPACE, Stream, dialled, enter, serving
+from tests.harness.wait import eventually
+
+pytestmark = pytest.mark.etcd
+
+NAME = "job"
+LOCK = pb.Lock(name=NAME)
+
+
+def kept(etcd):
+    """What a stream may leave behind in etcd: leases and watchers."""
+    return leases(etcd), watchers(etcd)
+
+
+def threads():
+    """Those that a stream may leave behind; the pool keeps its own for the next call."""
+    names = [thread.name for thread in threading.enumerate()]
+    return sorted(name for name in names if not name.startswith("lockd/call"))
+
+
+def healthy(channel):
+    answer = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=10.0)
+    return answer.status == health_pb2.HealthCheckResponse.SERVING
+
+
+def observe(channel):
+    return LockServiceStub(channel).Observe(pb.ObserveRequest(lock=LOCK))
+
+
+def test_a_thousand_streams_of_one_client_leave_room_for_short_calls(etcd, prefix, gateway):
+    with serving(etcd.connection, prefix) as daemon, dialled(daemon) as channel, dialled(daemon) as another:
+        with Stream(another, enter(NAME, "a", lease_duration=30.0)) as one:
+            leading = one.wait("leading")
+            before, held = threads(), kept(etcd)
+            calls = [observe(channel) for _ in range(1000)]
+            assert healthy(channel)
+            stub = LockServiceStub(channel)
+            assert stub.Check(pb.CheckRequest(lock=LOCK, fencing_token=leading.fencing_token), timeout=10.0).newest
+            # One is the campaign's: both channels are of the same client, by its address.
+            eventually(
+                lambda: sum(call.done() for call in calls) == 1000 - 255, within=60.0, what="the rest is refused"
+            )
+            refused = [call for call in calls if call.done()]
+            assert {call.code() for call in refused} == {grpc.StatusCode.RESOURCE_EXHAUSTED}
+            assert all("256" in call.details() for call in refused)
+            assert daemon.admission.open == 256
+            assert healthy(channel)
+            resign = pb.ResignRequest(lock=LOCK, fencing_token=leading.fencing_token, acquisition=leading.acquisition)
+            assert stub.Resign(resign, timeout=10.0).released
+            for call in calls:
+                call.cancel()
+            eventually(lambda: daemon.admission.open <= 1, within=60.0, what="all streams are gone")
+            one.end()
+        eventually(lambda: daemon.admission.open == 0, within=30.0)
+        eventually(lambda: daemon.backend.hub.feed.locks == 0, within=30.0, what="nothing is watched")
+        eventually(lambda: len(threads()) <= len(before), within=30.0, what=f"threads beyond {before}")
+        eventually(lambda: kept(etcd) <= held, within=30.0, what="etcd keeps no more than before")
+
+
+def test_the_limit_of_all_clients_is_one_of_all_services(etcd, prefix):
+    with serving(etcd.connection, prefix, max_streams=3) as daemon, dialled(daemon) as channel:
+        reflecting = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo(
+            iter([reflection_pb2.ServerReflectionRequest(list_services="")])
+        )
+        names = {service.name for service in next(reflecting).list_services_response.service}
+        assert names >= {"lockd.v1.LockService", "grpc.health.v1.Health"}
+        reflecting.cancel()
+        eventually(lambda: daemon.admission.open == 0, within=10.0)
+        watching = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
+        next(watching)
+        calls = [observe(channel) for _ in range(2)]
+        for call in calls:
+            next(call)
+        with pytest.raises(grpc.RpcError) as refused:
+            next(observe(channel))
+        assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert "ask another one" in refused.value.details()
+        assert healthy(channel)
+        watching.cancel()
+        eventually(lambda: daemon.admission.open == 2, within=10.0)
+        next(observe(channel))
+
+
+def test_campaigns_that_break_in_every_way_leave_nothing(etcd, prefix, gateway):
+    with (
+        serving(etcd.connection, prefix) as daemon,
+        Proxy(daemon.addresses[0]) as proxy,
+        dialled(daemon) as channel,
+        Stream(channel, enter(NAME, "first", lease_duration=30.0)) as one,
+    ):
+        one.wait("leading")
+        before, held = threads(), kept(etcd)
+        for way in ("cancel", "half-close", "reset", "bad", "none"):
+            with dialled(proxy.endpoint) as there:
+                firsts = {"bad": [enter("a/b")], "none": []}.get(way, [enter(NAME, way)])
+                with Stream(there, *firsts) as stream:
+                    if firsts and way != "bad":
+                        stream.wait("waiting")
+                    if way == "half-close":
+                        stream.half_close()
+                    elif way == "reset":
+                        proxy.reset()
+                    if way not in ("cancel", "none"):
+                        stream.end()
+        eventually(lambda: daemon.admission.open == 1, within=30.0)
+        eventually(lambda: len(threads()) <= len(before), within=30.0, what=f"threads beyond {before}")
+        eventually(lambda: kept(etcd) <= held, within=30.0, what="etcd keeps no more than before")
+        assert one.leads
+
+
+def test_a_connection_that_breaks_is_never_taken_for_a_half_close(etcd, prefix, gateway):
+    """Whoever was cut off may be acting: its term stays. Both ends of a stream look the same for a moment."""
+    with serving(etcd.connection, prefix) as daemon, Proxy(daemon.addresses[0]) as proxy:
+        for number in range(20):
+            name = f"{NAME}-{number}"
+            with dialled(proxy.endpoint) as there, Stream(there, enter(name, "a", lease_duration=30.0)) as stream:
+                stream.wait("leading")
+                proxy.reset()
+                stream.end()
+            eventually(lambda: daemon.admission.open == 0, within=20.0)
+            value = gateway.range(LockName(prefix, NAMESPACE, name).lease, timeout=5.0).kvs[0].value
+            assert LeaderRecord.parse(value).holder_identity == "a"
+
+
+def secure(*names):
+    """A client's credentials, with the certificate of that name, if any."""
+    pair = [certs.path(f"{name}.{kind}").read_bytes() for name in names for kind in ("key", "pem")]
+    return grpc.ssl_channel_credentials(certs.path("ca.pem").read_bytes(), *pair)
+
+
+SECURITY = Security(cert=certs.path("server.pem"), key=certs.path("server.key"), client_ca=certs.path("ca.pem"))
+
+
+def test_clients_prove_themselves_by_certificates(etcd, prefix, gateway):
+    with serving(etcd.connection, prefix, security=SECURITY) as daemon:
+        with dialled(daemon, credentials=secure("client")) as channel:
+            assert healthy(channel)
+            with Stream(channel, enter(NAME, "a")) as one:
+                one.wait("leading")
+        eventually(lambda: daemon.admission.open == 0, within=20.0)
+        before, held = threads(), kept(etcd)
+        wrong = [secure("impostor"), secure()]
+        for credentials in wrong:
+            with dialled(daemon, credentials=credentials) as channel:
+                with pytest.raises(grpc.RpcError) as refused:
+                    next(observe(channel))
+                assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
+                assert any(
+                    word in refused.value.details().lower() for word in ("handshake", "ssl", "tls", "closed", "reset")
+                )
+        with dialled(daemon) as channel, pytest.raises(grpc.RpcError) as refused:
+            next(observe(channel))
+        assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
+        assert daemon.admission.open == 0
+        eventually(lambda: len(threads()) <= len(before), within=20.0)
+        eventually(lambda: kept(etcd) <= held, within=30.0, what="etcd keeps no more than before")
