@@ -114,7 +114,10 @@ class Campaign:
         Raises:
             Refusal: The status that the stream ends with, unless that is OK.
         """
-        self._backend.spawn("campaign", self._read)
+        try:
+            self._backend.spawn("campaign", self._read)
+        except RuntimeError as error:
+            raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, f"this host has no thread to give: {error}") from error
         elector, wait = self._begin()
         self._elector = elector
         self._begun.set()

@@ -59,11 +59,11 @@ class Crowd:
 
 
 @contextmanager
-def streams(connection: Connection, prefix: str, number: int) -> Iterator[Crowd]:
-    """Streams of one lockd."""
+def streams(connection: Connection, prefix: str, number: int, *, target: str = "") -> Iterator[Crowd]:
+    """Streams of one lockd: of this process, unless it is at `target`."""
     with ExitStack() as stack:
-        daemon = stack.enter_context(serving(connection, prefix))
-        channel = stack.enter_context(dialled(daemon))
+        where = target or stack.enter_context(serving(connection, prefix))
+        channel = stack.enter_context(dialled(where))
         first = Stream(channel, enter(NAME, "0", **DEFAULTS), beat=BEAT)
         made = [stack.enter_context(first)]
         first.wait("leading")

@@ -7,6 +7,7 @@ import socket
 import stat
 import subprocess
 import sys
+import urllib.request
 from contextlib import contextmanager
 
 import grpc
@@ -59,6 +60,32 @@ def test_it_serves_its_owner_on_a_socket_and_sigterm_ends_it_without_a_release(e
             stub = LockServiceStub(channel)
             request = pb.CheckRequest(lock=pb.Lock(name="job"), fencing_token=token)
             assert stub.Check(request, timeout=20.0, wait_for_ready=True).newest
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return taken.getsockname()[1]
+
+
+def page(port, path):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10.0) as answer:
+        return answer.status, answer.read().decode()
+
+
+def test_pages_for_probes_and_metrics(etcd, prefix, tmp_path):
+    path, port = tmp_path / "lockd.sock", free_port()
+    flags = ("--listen", f"unix:{path}", "--http-listen", f"127.0.0.1:{port}")
+    with started(etcd, prefix, *flags) as process:
+        eventually(path.exists, within=30.0)
+        with dialled(f"unix:{path}") as channel, Stream(channel, enter("precious")) as one:
+            one.wait("leading", within=30.0)
+            assert page(port, "/readyz")[0] == page(port, "/livez")[0] == 200
+            text = page(port, "/metrics")[1]
+            assert "lockd_serve_streams 1" in text
+            assert 'lockd_serve_terms_total{takeover="first"} 1' in text
+            assert "precious" not in text, "names of locks are the clients' to choose"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30.0) == 0
 
 
 @pytest.mark.parametrize(

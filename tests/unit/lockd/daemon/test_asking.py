@@ -1,0 +1,79 @@
+"""Requests as values, and every problem of one that can't be right."""
+
+from __future__ import annotations
+
+import pytest
+from google.protobuf.duration_pb2 import Duration
+
+from lockd.daemon.asking import enter_config, lock_name, resume_config
+from lockd.daemon.refusals import Refusal
+from lockd.ports import LockName
+from lockd.v1 import lock_pb2 as pb
+
+
+def duration(seconds):
+    made = Duration()
+    made.FromNanoseconds(round(seconds * 1e9))
+    return made
+
+
+def enter(name="job", **fields):
+    made = {key: duration(value) if isinstance(value, float) else value for key, value in fields.items()}
+    return pb.Enter(lock=pb.Lock(name=name), **made)
+
+
+def problems(request):
+    with pytest.raises(Refusal) as refused:
+        enter_config("/lockd", request)
+    assert refused.value.code.name == "INVALID_ARGUMENT"
+    return refused.value.details
+
+
+def test_what_is_not_said_follows_from_the_documents():
+    lock, config, wait = enter_config("/lockd", enter())
+    assert lock == LockName("/lockd", "kube-system", "job")
+    assert (config.lease_duration, config.renew_deadline, config.retry_period) == (15.0, 10.0, 2.0)
+    assert (config.fenced, wait) == (False, None)
+    assert config.identity.startswith("client_")
+    assert enter_config("/lockd", enter())[1].identity != config.identity
+
+
+def test_deadline_and_period_follow_from_the_lease():
+    _, config, _ = enter_config("/lockd", enter(lease_duration=3.0))
+    assert (config.renew_deadline, config.retry_period) == (pytest.approx(2.0), pytest.approx(0.4))
+
+
+def test_each_may_be_asked_for():
+    _, config, wait = enter_config(
+        "/lockd", enter(identity="me", lease_duration=9.0, renew_deadline=5.0, retry_period=1.0, wait=2.0)
+    )
+    assert (config.identity, config.lease_duration, config.renew_deadline, config.retry_period) == ("me", 9.0, 5.0, 1.0)
+    assert wait == 2.0
+
+
+@pytest.mark.parametrize("lease", [0.0, 0.99, 3600.1, 1e9, -5.0])
+def test_a_lease_has_bounds(lease):
+    assert "lease_duration must be from 1s to 1h" in problems(enter(lease_duration=lease))
+
+
+def test_names_are_the_api_s_own():
+    text = problems(enter("a/b", identity="x/y", lease_duration=0.5, wait=-1.0))
+    assert [word for word in ("lock.name", "identity", "lease_duration", "wait") if word not in text] == []
+    text = problems(enter(renew_deadline=20.0, retry_period=-1.0))
+    assert "retry_period must be a positive number" in text
+    assert "lease_duration (15s) must exceed renew_deadline (20s)" in problems(enter(renew_deadline=20.0))
+    assert "renew_deadline (10s) must exceed 1.2 x retry_period (9s)" in problems(enter(retry_period=9.0))
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "x" * 10_000, "a\nb", "\x00"])
+def test_a_lock_s_name_is_a_part_of_keys(name):
+    with pytest.raises(Refusal, match=r"lock\.name"):
+        lock_name("/lockd", pb.Lock(name=name))
+
+
+def test_a_term_goes_on_with_its_own_lease():
+    lock = LockName("/lockd", "ns", "job")
+    config = resume_config(lock, "me", 9.0, {})
+    assert (config.lease_duration, config.renew_deadline, config.fenced) == (9.0, pytest.approx(6.0), False)
+    with pytest.raises(Refusal, match="lease_duration"):
+        resume_config(lock, "me", 9.0, {"renew_deadline": 9.0})
