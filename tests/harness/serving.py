@@ -80,11 +80,19 @@ class Stream:
 
     Args:
         beat: Seconds between keep-alives that it sends by itself; None for none.
+        after: Begin once this one leads.
     """
 
     def __init__(
-        self, channel: grpc.Channel, *first: pb.CampaignRequest, beat: float | None = 0.3, metadata: Any = None
+        self,
+        channel: grpc.Channel,
+        *first: pb.CampaignRequest,
+        beat: float | None = 0.3,
+        metadata: Any = None,
+        after: Stream | None = None,
     ) -> None:
+        if after is not None:
+            after.wait("leading")
         self.got: list[pb.CampaignResponse] = []
         self.sent: dict[int, float] = {0: CLOCK.now()}
         self.error: grpc.RpcError | None = None

@@ -44,7 +44,10 @@ def record_of(gateway, daemon):
 
 
 def test_one_leads_and_the_next_follows_a_half_close_at_once(daemon, channel, gateway):
-    with Stream(channel, enter(NAME, "a", lease_duration=30.0)) as first, Stream(channel, enter(NAME, "b")) as second:
+    with (
+        Stream(channel, enter(NAME, "a", lease_duration=30.0)) as first,
+        Stream(channel, enter(NAME, "b"), after=first) as second,
+    ):
         leading = first.wait("leading")
         assert second.wait("waiting").holder_identity == "a"
         assert leading.identity == "a"
@@ -82,7 +85,7 @@ def test_without_keep_alives_nothing_is_renewed_and_the_lease_runs_out(daemon, c
 
 
 def test_a_standby_that_is_silent_is_given_up(channel):
-    with Stream(channel, enter(NAME, "a")) as one, Stream(channel, enter(NAME, "b"), beat=None) as second:
+    with Stream(channel, enter(NAME, "a")) as one, Stream(channel, enter(NAME, "b"), beat=None, after=one) as second:
         one.wait("leading")
         assert second.end()[0] is grpc.StatusCode.ABORTED
         assert not second.all("leading")
@@ -229,7 +232,7 @@ def test_going_down_releases_nothing_and_sends_clients_elsewhere(etcd, prefix, g
         serving(etcd.connection, prefix) as daemon,
         dialled(daemon) as channel,
         Stream(channel, enter(NAME, "a", lease_duration=30.0)) as one,
-        Stream(channel, enter(NAME, "b")) as two,
+        Stream(channel, enter(NAME, "b"), after=one) as two,
     ):
         leading = one.wait("leading")
         two.wait("waiting")

@@ -32,9 +32,9 @@ def kept(etcd):
 
 
 def threads():
-    """Those that a stream may leave behind; the pool keeps its own for the next call."""
-    names = [thread.name for thread in threading.enumerate()]
-    return sorted(name for name in names if not name.startswith("lockd/call"))
+    """Those of lockd's that a stream may leave behind; the pool keeps its own for the next call."""
+    kinds = ("lockd/campaign", "lock-feed", "etcd/watch", "work")
+    return sorted(thread.name for thread in threading.enumerate() if thread.name.startswith(kinds))
 
 
 def healthy(channel):
@@ -171,5 +171,5 @@ def test_clients_prove_themselves_by_certificates(etcd, prefix, gateway):
             next(observe(channel))
         assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
         assert daemon.admission.open == 0
-        eventually(lambda: len(threads()) <= len(before), within=20.0)
+        eventually(lambda: len(threads()) <= len(before), within=20.0, what=f"threads beyond {before}")
         eventually(lambda: kept(etcd) <= held, within=30.0, what="etcd keeps no more than before")
