@@ -137,9 +137,9 @@ class _Stream:
 def main(name: str, *targets: str) -> None:
     """Hold the lock `name` and say so, until Ctrl-C."""
     with HeldLock(targets or ("unix:/run/lockd.sock",), name) as lock:
-        print(f"holds {name} with fencing token {lock.token}")
         step = threading.Event()
         try:
+            print(f"holds {name} with fencing token {lock.token}")
             while lock.entitled():
                 step.wait(1.0)  # one step of the work, with lock.token sent along
             print("lost the lock")

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from lockd.etcd.connection import Connection
 
 CLOCK = SystemClock()
+LASTING = {"lease_duration": 30.0, "retry_period": 0.4}
 QUICK = {"lease_duration": 3.0, "renew_deadline": 2.0, "retry_period": 0.4}
+"""For who is to be given up soon."""
 NAMESPACE = "kube-system"
 
 
@@ -60,8 +62,8 @@ def duration(seconds: float) -> Duration:
 
 
 def enter(name: str, identity: str = "", **durations: float) -> pb.CampaignRequest:
-    """An Enter with quick durations."""
-    fields = {**QUICK, **durations}
+    """An Enter; by default with a lease that no busy machine lets run out, and keep-alives that are answered soon."""
+    fields = {**LASTING, **durations}
     return pb.CampaignRequest(
         enter=pb.Enter(
             lock=pb.Lock(name=name), identity=identity, **{key: duration(value) for key, value in fields.items()}

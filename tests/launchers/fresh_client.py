@@ -56,7 +56,7 @@ def follow(target, first):
 
 
 threading.Thread(target=observe, daemon=True).start()
-seconds = Duration(seconds=6)
+seconds = Duration(seconds=9)
 mine, code = follow(FIRST, pb.CampaignRequest(enter=pb.Enter(lock=LOCK, identity="fresh", lease_duration=seconds)))
 tell(broken=code)
 again = pb.Resume(lock=LOCK, fencing_token=mine.fencing_token, acquisition=mine.acquisition)

@@ -45,7 +45,7 @@ def record_of(gateway, daemon):
 
 def test_one_leads_and_the_next_follows_a_half_close_at_once(daemon, channel, gateway):
     with (
-        Stream(channel, enter(NAME, "a", lease_duration=30.0)) as first,
+        Stream(channel, enter(NAME, "a")) as first,
         Stream(channel, enter(NAME, "b"), after=first) as second,
     ):
         leading = first.wait("leading")
@@ -64,7 +64,7 @@ def test_one_leads_and_the_next_follows_a_half_close_at_once(daemon, channel, ga
 
 
 def test_a_keep_alive_is_answered_once_it_is_committed(daemon, channel, gateway):
-    with Stream(channel, enter(NAME, lease_duration=30.0), beat=None) as one:
+    with Stream(channel, enter(NAME), beat=None) as one:
         one.wait("leading")
         before = kept(gateway, lock_of(daemon).lease).mod_revision
         number = one.beat()
@@ -73,7 +73,7 @@ def test_a_keep_alive_is_answered_once_it_is_committed(daemon, channel, gateway)
 
 
 def test_without_keep_alives_nothing_is_renewed_and_the_lease_runs_out(daemon, channel, gateway):
-    with Stream(channel, enter(NAME, "silent"), beat=None) as one:
+    with Stream(channel, enter(NAME, "silent", **QUICK), beat=None) as one:
         token = one.wait("leading").fencing_token
         with Stream(channel, enter(NAME, "next")) as second:
             second.wait("waiting")
@@ -85,14 +85,17 @@ def test_without_keep_alives_nothing_is_renewed_and_the_lease_runs_out(daemon, c
 
 
 def test_a_standby_that_is_silent_is_given_up(channel):
-    with Stream(channel, enter(NAME, "a")) as one, Stream(channel, enter(NAME, "b"), beat=None, after=one) as second:
+    with (
+        Stream(channel, enter(NAME, "a")) as one,
+        Stream(channel, enter(NAME, "b", **QUICK), beat=None, after=one) as second,
+    ):
         one.wait("leading")
         assert second.end()[0] is grpc.StatusCode.ABORTED
         assert not second.all("leading")
 
 
 def test_a_stream_that_breaks_releases_nothing(daemon, channel, gateway):
-    with Stream(channel, enter(NAME, "a", lease_duration=30.0)) as one:
+    with Stream(channel, enter(NAME, "a")) as one:
         one.wait("leading")
         one.cancel()
         eventually(lambda: daemon.admission.open == 0, within=10.0)
@@ -100,7 +103,7 @@ def test_a_stream_that_breaks_releases_nothing(daemon, channel, gateway):
 
 
 def test_a_term_is_resumed_on_another_lockd(etcd, daemon, channel, gateway):
-    with Stream(channel, enter(NAME, "a", lease_duration=30.0)) as one:
+    with Stream(channel, enter(NAME, "a")) as one:
         leading = one.wait("leading")
     with serving(etcd.connection, daemon.config.prefix) as other, dialled(other) as there:
         with Stream(there, resume(NAME, leading, retry_period=duration(0.4))) as again:
@@ -115,7 +118,7 @@ def test_a_term_is_resumed_on_another_lockd(etcd, daemon, channel, gateway):
 
 
 def test_the_older_stream_of_a_term_ends_when_it_is_resumed(channel):
-    with Stream(channel, enter(NAME, "a", lease_duration=30.0)) as one:
+    with Stream(channel, enter(NAME, "a")) as one:
         leading = one.wait("leading")
         with Stream(channel, resume(NAME, leading)) as again:
             again.wait("leading")
@@ -136,7 +139,7 @@ def test_the_older_stream_of_a_term_ends_when_it_is_resumed(channel):
     ids=["acquisition", "future", "past", "zero", "deadline"],
 )
 def test_only_the_holder_resumes(channel, fields, code, words):
-    with Stream(channel, enter(NAME, "a", lease_duration=30.0)) as one:
+    with Stream(channel, enter(NAME, "a")) as one:
         leading = one.wait("leading")
         with Stream(channel, resume(NAME, leading, **fields)) as again:
             got, text = again.end()
@@ -147,7 +150,7 @@ def test_only_the_holder_resumes(channel, fields, code, words):
 def test_resign_frees_the_lock_from_anywhere(channel):
     stub = LockServiceStub(channel)
     lock = pb.Lock(name=NAME)
-    with Stream(channel, enter(NAME, "a", lease_duration=30.0)) as one:
+    with Stream(channel, enter(NAME, "a")) as one:
         leading = one.wait("leading")
         wrong = pb.ResignRequest(lock=lock, fencing_token=leading.fencing_token, acquisition="guess")
         with pytest.raises(grpc.RpcError) as refused:
@@ -162,7 +165,7 @@ def test_resign_frees_the_lock_from_anywhere(channel):
 
 
 def test_a_wish_for_another_leader_drains(daemon, channel, gateway):
-    with Stream(channel, enter(NAME, "a", lease_duration=30.0)) as one:
+    with Stream(channel, enter(NAME, "a")) as one:
         token = one.wait("leading").fencing_token
         wish = json.dumps({"candidate": "b", "token": token}).encode()
         gateway.txn(Txn((), (Put(lock_of(daemon).switchover, wish),)), timeout=5.0)
@@ -173,7 +176,7 @@ def test_a_wish_for_another_leader_drains(daemon, channel, gateway):
 
 
 def test_waiting_has_an_end_where_it_is_asked_for(channel):
-    with Stream(channel, enter(NAME, "a", lease_duration=30.0)) as one:
+    with Stream(channel, enter(NAME, "a")) as one:
         one.wait("leading")
         with Stream(channel, enter(NAME, "b", wait=0.5)) as second:
             assert second.end()[0] is grpc.StatusCode.DEADLINE_EXCEEDED
@@ -181,7 +184,7 @@ def test_waiting_has_an_end_where_it_is_asked_for(channel):
 
 def test_what_the_client_may_count_on(channel):
     """The moment of sending plus the deadline is never later than lockd's own gate."""
-    with Stream(channel, enter(NAME, lease_duration=30.0), beat=0.2) as one:
+    with Stream(channel, enter(NAME), beat=0.2) as one:
         leading = one.wait("leading")
         assert leading.sequence in one.sent
         eventually(lambda: len(one.all("kept_alive")) >= 5, within=15.0)
@@ -198,7 +201,7 @@ def test_what_the_client_may_count_on(channel):
         (enter(""), ["lock.name must not be empty"]),
         (enter("a", "b/c"), ["identity"]),
         (enter("a", lease_duration=0.1), ["lease_duration must be from 1s to 1h"]),
-        (enter("a", renew_deadline=9.0), ["lease_duration (3s) must exceed renew_deadline (9s)"]),
+        (enter("a", renew_deadline=90.0), ["lease_duration (30s) must exceed renew_deadline (90s)"]),
         (enter("a/b", "c/d", lease_duration=0.1), ["lock.name", "identity", "lease_duration"]),
         (enter("a", wait=-1.0), ["wait must be above 0"]),
     ],
@@ -231,7 +234,7 @@ def test_going_down_releases_nothing_and_sends_clients_elsewhere(etcd, prefix, g
     with (
         serving(etcd.connection, prefix) as daemon,
         dialled(daemon) as channel,
-        Stream(channel, enter(NAME, "a", lease_duration=30.0)) as one,
+        Stream(channel, enter(NAME, "a")) as one,
         Stream(channel, enter(NAME, "b"), after=one) as two,
     ):
         leading = one.wait("leading")

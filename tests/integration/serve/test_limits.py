@@ -48,7 +48,7 @@ def observe(channel):
 
 def test_a_thousand_streams_of_one_client_leave_room_for_short_calls(etcd, prefix, gateway):
     with serving(etcd.connection, prefix) as daemon, dialled(daemon) as channel, dialled(daemon) as another:
-        with Stream(another, enter(NAME, "a", lease_duration=30.0)) as one:
+        with Stream(another, enter(NAME, "a")) as one:
             leading = one.wait("leading")
             before, held = threads(), kept(etcd)
             calls = [observe(channel) for _ in range(1000)]
@@ -105,7 +105,7 @@ def test_campaigns_that_break_in_every_way_leave_nothing(etcd, prefix, gateway):
         serving(etcd.connection, prefix) as daemon,
         Proxy(daemon.addresses[0]) as proxy,
         dialled(daemon) as channel,
-        Stream(channel, enter(NAME, "first", lease_duration=30.0)) as one,
+        Stream(channel, enter(NAME, "first")) as one,
     ):
         one.wait("leading")
         before, held = threads(), kept(etcd)
@@ -132,7 +132,7 @@ def test_a_connection_that_breaks_is_never_taken_for_a_half_close(etcd, prefix, 
     with serving(etcd.connection, prefix) as daemon, Proxy(daemon.addresses[0]) as proxy:
         for number in range(20):
             name = f"{NAME}-{number}"
-            with dialled(proxy.endpoint) as there, Stream(there, enter(name, "a", lease_duration=30.0)) as stream:
+            with dialled(proxy.endpoint) as there, Stream(there, enter(name, "a")) as stream:
                 stream.wait("leading")
                 proxy.reset()
                 stream.end()

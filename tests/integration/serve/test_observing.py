@@ -72,7 +72,7 @@ def stub(channel):
 
 def lead(channel, identity):
     """Lead and give it back; the token."""
-    with Stream(channel, enter(NAME, identity, lease_duration=30.0)) as one:
+    with Stream(channel, enter(NAME, identity)) as one:
         token = one.wait("leading").fencing_token
         one.half_close()
         one.end()
@@ -117,7 +117,7 @@ def test_a_revision_of_another_etcd_is_refused(channel):
 
 
 def test_a_token_is_the_newest_until_its_term_is_over(channel, stub):
-    with Stream(channel, enter(NAME, "a", lease_duration=30.0)) as one:
+    with Stream(channel, enter(NAME, "a")) as one:
         token = one.wait("leading").fencing_token
         answer = stub.Check(pb.CheckRequest(lock=LOCK, fencing_token=token), timeout=5.0)
         assert (answer.newest, answer.current_token, answer.holder_identity) == (True, token, "a")
@@ -168,7 +168,7 @@ def test_an_acquisition_is_told_to_its_holder_alone(channel, stub, tmp_path, cap
     caller = tracing.new_traceparent()
     with caplog.at_level(logging.DEBUG), Observer(channel) as observer:
         metadata = (("traceparent", caller),)
-        with Stream(channel, enter(NAME, "a", lease_duration=30.0), metadata=metadata) as one:
+        with Stream(channel, enter(NAME, "a"), metadata=metadata) as one:
             leading = one.wait("leading")
             one.wait("kept_alive")
             one.half_close()
