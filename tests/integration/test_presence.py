@@ -165,7 +165,7 @@ def test_a_process_that_exits_without_a_word_is_gone(watching):
 def test_the_end_without_goodbye_of_who_refuses_then_is_evidence(watching, fake, end):
     fake_address = fake.address
     with contextlib.ExitStack() as stack:
-        threading.Thread(target=watching.follow, args=(fake_address,), daemon=True).start()
+        watching.dialer.follow(Target("a", fake_address))
         accepted = stack.enter_context(fake.accept(hello("a")))
         eventually(lambda: watching.dialer.connected, within=20.0)
         fake.listener.close()
@@ -176,7 +176,7 @@ def test_the_end_without_goodbye_of_who_refuses_then_is_evidence(watching, fake,
 
 @pytest.mark.parametrize("said", [hello("b"), b"HTTP/1.1 400\r\n", b""])
 def test_of_who_is_another_then_or_silent_too(watching, fake, said):
-    threading.Thread(target=watching.follow, args=(fake.address,), daemon=True).start()
+    watching.dialer.follow(Target("a", fake.address))
     first = fake.accept(hello("a"))
     eventually(lambda: watching.dialer.connected, within=20.0)
     first.close()

@@ -173,7 +173,7 @@ def test_nothing_of_it_is_left(how):
 
 
 def test_a_parent_that_is_stopped_keeps_nothing_alive():
-    program = [sys.executable, "-c", PARENT, "trap '' TERM; while :; do sleep 1; done", "2.0"]
+    program = [sys.executable, "-c", PARENT, "trap '' TERM; while :; do sleep 1; done", "5.0"]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as parent:
         command = Process.of(int(parent.stdout.readline().partition("group=")[2].strip(")\n")))
         parent.send_signal(signal.SIGSTOP)
@@ -200,7 +200,7 @@ def test_a_signal_reaches_the_command_or_all_of_its_group(keep, tmp_path):
 def test_what_python_does_with_signals_is_no_business_of_the_command(keep, tmp_path):
     text = f"grep -E 'Sig(Ign|Blk)' /proc/self/status > {tmp_path}/log"
     assert keep(*shell(text)).rest()[-1] == Gone()
-    assert [line.split() for line in (tmp_path / "log").read_text().splitlines()] == [
-        ["SigBlk:", "0" * 16],
-        ["SigIgn:", "0" * 16],
-    ]
+    found = dict(line.split() for line in (tmp_path / "log").read_text().splitlines())
+    # glibc keeps 32 and 33 for itself: nobody can set them, so they are as this process was given them.
+    kept_by_glibc = 0b11 << 31
+    assert {name: int(mask, 16) & ~kept_by_glibc for name, mask in found.items()} == {"SigBlk:": 0, "SigIgn:": 0}
