@@ -89,7 +89,11 @@ def down(folder: Path) -> None:
 
 @main.command()
 @connection_options
-@click.option("--wait", type=DURATION, help="Until no pod is lost; one that is lost at the end is a violation.")
+@click.option(
+    "--wait",
+    type=DURATION,
+    help="Until no pod is lost, or pending though a node takes it; one that is so at the end is a violation.",
+)
 @output_option
 def audit(*, connection: Connection, prefix: str, trace_file: Path | None, wait: float | None, form: str) -> None:
     """Judge etcd's whole history: every term, every write, every bind. Exit 4 unless all was there and right."""
