@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LEADER, STANDBY = "Leader", "Standby"
 
-HEADERS: Final = ("Member", "Host", "Role", "State", "Since", "Token", "Last renew")
+HEADERS: Final = ("Member", "Host", "Role", "State", "Since", "Address", "Version", "Token", "Last renew")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +29,7 @@ class Member:
             whose record stands until it expires; `unreadable`.
         since: RFC 3339: when it began to stand by.
         token: Its fencing token; None unless it leads.
+        presence: Where standbys watch over it while it leads; "" where it has no presence.
         last_renew: RFC 3339, as the leader's clock said; "" unless it leads.
     """
 
@@ -36,6 +37,7 @@ class Member:
     host: str = ""
     pid: int = 0
     http: str = ""
+    presence: str = ""
     role: str = STANDBY
     state: str = "running"
     since: str = ""
@@ -54,6 +56,7 @@ class Member:
             "token": self.token,
             "lastRenew": self.last_renew,
             "http": self.http,
+            "presence": self.presence,
             "version": self.version,
         }
 
@@ -66,6 +69,8 @@ class Member:
             self.role,
             self.state,
             self.since,
+            self.http,
+            self.version,
             "" if self.token is None else str(self.token),
             "" if renewed is None else f"{format_age(max(0.0, now - renewed))} ago",
         )
@@ -122,6 +127,7 @@ def judge(
             host=own.host,
             pid=own.pid,
             http=own.http,
+            presence=own.presence or record.presence_address,
             role=LEADER,
             state=own.state,
             since=own.since or record.acquire_time,
@@ -141,6 +147,7 @@ def _member(identity: str, candidate: Candidate | None) -> Member:
         host=candidate.hostname,
         pid=candidate.pid,
         http=candidate.http,
+        presence=candidate.presence,
         state="deposed" if candidate.deposed_token else "running",
         since=candidate.since,
         version=candidate.version,

@@ -12,7 +12,9 @@ AT = "2026-01-31T12:00:00Z"
 
 
 def candidate(identity, since=AT, **more) -> KeyValue:
-    value = Candidate(identity=identity, hostname="host", pid=7, since=since, http="127.0.0.1:80", **more).encode()
+    value = Candidate(
+        identity=identity, hostname="host", pid=7, since=since, http="127.0.0.1:80", version="1.2.3", **more
+    ).encode()
     return KeyValue(LOCK.candidates + identity, value, 4)
 
 
@@ -42,10 +44,12 @@ def test_the_leader_comes_first_then_by_age():
         "Leader",
         "running",
         AT,
+        "127.0.0.1:80",
+        "1.2.3",
         "9",
         "1s ago",
     )
-    assert found.members[1].row(0.0)[5:] == ("", "")
+    assert found.members[1].row(0.0)[5:] == ("127.0.0.1:80", "1.2.3", "", "")
     document = found.document()
     assert (document["leader"], document["leaderTransitions"], document["revision"]) == ("c", 3, 12)
     assert document["members"][0]["lastRenew"] == "2026-01-31T12:00:08.250000Z"
