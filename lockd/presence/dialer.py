@@ -95,6 +95,12 @@ class Dialer:
         self._stopping = True
         self._ring()
 
+    def close(self) -> None:
+        """Let go of what it holds, once `run` has returned."""
+        bell, self._bell = self._bell, -1
+        if bell >= 0:
+            os.close(bell)
+
     def run(self, stop: threading.Event) -> None:
         """Until `stop` is set or `end` was called."""
         attempt, last = 0, None
@@ -174,7 +180,7 @@ class Dialer:
         self._silence()
 
     def _ring(self) -> None:
-        with contextlib.suppress(BlockingIOError):
+        with contextlib.suppress(OSError, ValueError):  # it rings already, or all is closed
             os.eventfd_write(self._bell, 1)
 
     def _silence(self) -> None:

@@ -93,6 +93,7 @@ class Presence:
     def close(self) -> None:
         """End all connections without a word, as the kernel does with a process: for a replica that is none."""
         self._server.close()
+        self._dialer.close()
 
     def _found(self, finding: Finding) -> None:
         if finding.gone:

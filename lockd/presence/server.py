@@ -126,9 +126,13 @@ class PresenceServer:
             self._drop(peer)
         if self._listener is not None:
             self._listener.close()
+        bell, self._bell = self._bell, -1
+        if bell >= 0:
+            os.close(bell)
+            self._poll.close()
 
     def _ring(self) -> None:
-        with contextlib.suppress(BlockingIOError):
+        with contextlib.suppress(OSError, ValueError):  # it rings already, or all is closed
             os.eventfd_write(self._bell, 1)
 
     def _shaking(self) -> list[_Peer]:

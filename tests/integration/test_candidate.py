@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 
 from lockd.candidate import Candidate, Registration
-from lockd.ports import Delete, LockName, Txn
+from lockd.ports import Delete, LockName, Put, Txn
+from lockd.record import HistoryEntry, encode_history
 from tests.harness.electors import CLOCK
 from tests.harness.wait import eventually
 
@@ -54,3 +56,34 @@ def test_a_revoked_etcd_lease_is_replaced(gateway, prefix):
         gateway.lease_revoke(first.lease, timeout=5.0)
         (second,) = eventually(lambda: kvs(gateway, key), within=5.0)
         assert second.lease != first.lease
+
+
+def tell_history(gateway, prefix, *terms):
+    history = LockName(prefix, "kube-system", "kube-scheduler").history
+    gateway.txn(Txn((), (Put(history, encode_history(terms)),)), timeout=5.0)
+
+
+def test_a_live_leader_whose_term_evidence_ended_leaves_a_mark_that_stays(gateway, prefix):
+    mine = HistoryEntry(identity=ME.identity, token=41, until="2026-01-01T00:00:09Z", reason="evidence")
+    with registered(gateway, prefix) as (registration, key):
+        eventually(lambda: kvs(gateway, key), within=5.0)
+        tell_history(gateway, prefix, mine, HistoryEntry(identity="other", token=57, takeover="evidence"))
+        assert registration.mark_deposed(41, timeout=5.0)
+        (kv,) = kvs(gateway, key)
+        assert Candidate.parse(kv.value) == replace(ME, deposed_token=41)
+        assert kv.lease, "it goes with it"
+        gateway.lease_revoke(kv.lease, timeout=5.0)
+        (again,) = eventually(lambda: kvs(gateway, key), within=5.0)
+        assert Candidate.parse(again.value) == replace(ME, deposed_token=41)
+
+
+def test_who_was_replaced_in_another_way_leaves_none(gateway, prefix):
+    with registered(gateway, prefix) as (registration, key):
+        eventually(lambda: kvs(gateway, key), within=5.0)
+        assert not registration.mark_deposed(41, timeout=5.0), "there is no history"
+        expired = HistoryEntry(identity=ME.identity, token=41, until="2026-01-01T00:00:09Z", reason="expiry")
+        deposed = HistoryEntry(identity="other", token=40, until="2026-01-01T00:00:01Z", reason="evidence")
+        tell_history(gateway, prefix, deposed, expired)
+        assert not registration.mark_deposed(41, timeout=5.0)
+        (kv,) = kvs(gateway, key)
+        assert Candidate.parse(kv.value) == ME
