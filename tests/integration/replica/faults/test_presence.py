@@ -62,6 +62,7 @@ def test_a_stopped_leader_is_replaced_at_the_end_of_its_lease_and_never_before(c
     assert leader.wait_for_end(within=20.0) != 0
 
 
+@pytest.mark.slow
 def test_one_cut_off_from_etcd_and_from_its_peers_too(trio, crew):
     (port,) = free_ports(1)
     with Proxies(trio) as proxies, Proxy(f"127.0.0.1:{port}") as between:
@@ -89,6 +90,7 @@ def test_one_cut_off_from_etcd_alone_as_soon_as_it_has_ended_and_never_before(tr
         assert leader.wait_for_end(within=20.0) == 1
 
 
+@pytest.mark.slow
 def test_a_leader_that_releases_says_goodbye(crew):
     leader, standby = pair(crew)
     leader.terminate()
@@ -203,3 +205,46 @@ def test_a_live_leader_that_was_deposed_leaves_its_mark(crew):
         assert mark is not None
         assert mark.deposed_token == token
         eventually(lambda: crew.record().presence_holdoff == STEADY.lease, within=30.0, what="its successor holds off")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_false_evidence_for_five_minutes_and_true_kills_before_it_within_its_holdoff_and_after(crew):
+    """The issue's own figures, by the defaults: 15, 10, 2 s."""
+    crew.timing = STEADY
+
+    def kill():
+        """How the next term began, and how long after the kill."""
+        leader = ring.settled()
+        known = len(ring.terms())
+        began = CLOCK.now()
+        leader.child.kill()
+        how, at = eventually(lambda: ring.terms()[known:], within=60.0, what="a takeover")[0]
+        return how, at - began
+
+    with ExitStack() as stack:
+        ring = Ring(crew, stack)
+        ring.settled()
+        crew.create(nodes(2))
+        before = [kill() for _ in range(3)]
+        ring.settled()
+        began = CLOCK.now()
+        ring.break_connections(300.0, every=3.0)
+        takeovers = [at - began for _, at in ring.terms() if at >= began]
+        late = [at for at in takeovers if at >= 60.0]
+        holdoff = crew.record().presence_holdoff
+        within = kill()
+        report = f"{before=} {takeovers=} {holdoff=} {within=}"
+        print(report)  # noqa: T201
+        assert [how for how, _ in before] == ["evidence"] * 3, report
+        assert len(late) < 6, report
+        assert within[0] == "expiry", report
+        crew.create(pods(0, 20))
+        crew.until_bound(20)
+        crew.assert_sound(bound=20)
+        # The holdoff of a term that began by expiry counts from its beginning.
+        since = ring.terms()[-1][1]
+        eventually(lambda: CLOCK.now() > since + holdoff + STEADY.retry, within=700.0, what="the holdoff is over")
+        after = kill()
+        print(f"{after=}")  # noqa: T201
+        assert after[0] == "evidence", after
