@@ -8,7 +8,7 @@ import pytest
 
 from tests.simulation.test_timed import DEADLINE, EVERYTHING, LEASE, STORM, rates
 from tests.simulation.unfenced import LATE, Unfenced
-from tests.simulation.weather import Kind, Script
+from tests.simulation.weather import LEADER, Fault, Kind, Script
 
 QUOTIENT = LEASE / (DEADLINE + 2 * LATE)
 """Of clock rates: what a lease leaves beside the gate, and timers that are late."""
@@ -37,6 +37,15 @@ def test_no_two_commands_run_at_once_and_none_outlives_its_lock(quotient):
 def test_commands_killed_at_the_hard_exit_and_not_at_the_gate_do_overlap():
     """Or the runs above would show nothing: the gate leaves a margin for clocks, gate + exit bound doesn't."""
     assert any(storm(seed, QUOTIENT, grace=2.0).runs.overlaps() for seed in range(30))
+
+
+def test_a_holder_that_is_stopped_keeps_no_command_alive():
+    """Its warden isn't stopped with it, and counts by itself."""
+    faults = tuple(Fault(at, Kind.PAUSE, LEADER, 40.0) for at in (10.0, 40.0, 70.0))
+    for seed in range(6):
+        run = Unfenced(seed, script=Script(faults), until=120.0).run()
+        assert not run.runs.overlaps(), run.told(f"two commands ran at once: {run.runs.overlaps()}")
+        assert len(run.kept) > 3, run.told("nobody followed")
 
 
 @pytest.mark.slow
