@@ -36,6 +36,11 @@ class Logger:
         """A logger that adds `fields` to each event."""
         return Logger(self._logger, {**self._fields, **fields})
 
+    @property
+    def debugs(self) -> bool:
+        """Is anything logged by `debug` seen by anybody?"""
+        return self._logger.isEnabledFor(logging.DEBUG)
+
     def debug(self, event: str, /, **fields: object) -> None:
         """For what happens at each attempt."""
         self._log(logging.DEBUG, event, fields)

@@ -15,6 +15,7 @@ from replica.scheduler_metrics import UNSCHEDULABLE as REFUSED
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from replica.api.events import Event
     from replica.api.pods import Pod
     from replica.binding import Verdict
     from replica.framework.cycle_state import CycleState
@@ -103,11 +104,12 @@ class Outcomes:
 
     def judged(self, verdicts: Sequence[Verdict]) -> None:
         """Verdicts of one batch."""
+        bound: list[Cycle] = []
         for verdict in verdicts:
             cycle = self._binding.pop(verdict.binding.pod.uid)
             match verdict.fate:
                 case Fate.BOUND:
-                    self._bound(cycle)
+                    bound.append(cycle)
                 case Fate.CONFLICT:
                     self._refute(cycle, verdict)
                 case Fate.TOO_LARGE:
@@ -119,6 +121,8 @@ class Outcomes:
                 case Fate.UNSETTLED:
                     # Its room stays taken: it may be bound. The next term's barrier tells.
                     self._queue.requeue(cycle.queued)
+        if bound:
+            self._bound(bound)
 
     def let_go(self, applied: Callable[[], int]) -> None:
         """Free what was refuted, as far as the cache has seen it, to be tried again.
@@ -134,20 +138,20 @@ class Outcomes:
             if not self._assumed.is_assumed(uid):
                 self._retry(uid)
 
-    def _bound(self, cycle: Cycle) -> None:
-        pod = cycle.pod
-        self._queue.done(cycle.queued.key)
-        self._recorder.event(
-            pod,
-            reason="Scheduled",
-            note=f"Successfully assigned {pod.path} to {cycle.node_name}",
-            action="Binding",
-            controller=cycle.runtime.scheduler_name,
+    def _bound(self, cycles: Sequence[Cycle]) -> None:
+        self._queue.done(*(cycle.queued.key for cycle in cycles))
+        self._recorder.publish([self._scheduled(cycle) for cycle in cycles])
+        now = self._clock.now()
+        for cycle in cycles:
+            self._ended(cycle, SCHEDULED)
+            self._metrics.bound(cycle.queued.attempts, now - cycle.queued.first_seen, flushed=cycle.queued.flushed)
+            cycle.runtime.post_bind(cycle.state, cycle.pod, cycle.node_name)
+
+    def _scheduled(self, cycle: Cycle) -> Event:
+        note = f"Successfully assigned {cycle.pod.path} to {cycle.node_name}"
+        return self._recorder.make(
+            cycle.pod, reason="Scheduled", note=note, action="Binding", controller=cycle.runtime.scheduler_name
         )
-        self._ended(cycle, SCHEDULED)
-        waited = self._clock.now() - cycle.queued.first_seen
-        self._metrics.bound(cycle.queued.attempts, waited, flushed=cycle.queued.flushed)
-        cycle.runtime.post_bind(cycle.state, pod, cycle.node_name)
 
     def _refute(self, cycle: Cycle, verdict: Verdict) -> None:
         """The bind does not stand as of the reply: keep the room until the cache has seen what does."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import secrets
 import threading
 from contextlib import contextmanager
@@ -53,7 +54,7 @@ def forced(ids: Traceparent | None) -> Iterator[None]:
 
 
 class Ids(IdGenerator):
-    """Random ids from the system, which no seed of `random` repeats, but for a span that was named beforehand."""
+    """Random ids, which no seed of `random` repeats, but for a span that was named beforehand."""
 
     def generate_trace_id(self) -> int:
         return _forced.ids.trace_id if _forced.ids else _random(128)
@@ -126,5 +127,9 @@ def otlp_sink(environ: Mapping[str, str]) -> Sink[ReadableSpan]:
     return Sink(take, exporter.shutdown)
 
 
+_ids = random.Random(secrets.randbits(256))  # noqa: S311 - unique is enough, nobody has to be kept from guessing
+"""Seeded by the system once: each system call lets another thread have the interpreter, and a span needs two."""
+
+
 def _random(bits: int) -> int:
-    return secrets.randbits(bits) or 1
+    return _ids.getrandbits(bits) or 1

@@ -111,7 +111,7 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
     leases = EventLeases(lambda ttl: gateway.lease_grant(ttl, timeout=LEASE_TIMEOUT), clock=clock)
     sink = EventSink(broadcaster.subscribe("sink"), leases, clock=clock)
     group.spawn("event sink", sink.run, group.stop)
-    group.spawn("event log", EventLog(broadcaster.subscribe("log")).run, group.stop)
+    group.spawn("event log", EventLog(broadcaster.subscribe("log", wants=EventLog.wants)).run, group.stop)
     recorder = Recorder(
         broadcaster.publish, controller=config.scheduler_name, instance=config.election.identity, clock=clock
     )

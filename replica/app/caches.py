@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
-from component import logs
+from component import logs, memory
 
 if TYPE_CHECKING:
     import threading
@@ -45,6 +45,7 @@ class Caches:
                 # What is cached stays: a full collection over it would hold up a renewal for nothing.
                 gc.collect()
                 gc.freeze()
+                memory.give_back()
                 return True
         return False
 

@@ -67,17 +67,20 @@ class Columns:
             self.index[name] = row
 
     def copy_row(self, row: int, source: Columns) -> None:
-        self.allocatable[:, row] = source.allocatable[:, row]
+        """Make a row what it is in `source`. What belongs to the node itself is copied only if that has changed."""
         self.requested[:, row] = source.requested[:, row]
         self.scoring[:, row] = source.scoring[:, row]
+        self.generation[row] = source.generation[row]
+        self.pods[row] = dict(source.pods[row])
+        self.ports.put(row, source.ports.of(row))
+        if self.node_generation[row] == source.node_generation[row]:
+            return
+        self.allocatable[:, row] = source.allocatable[:, row]
         self.unschedulable[row] = source.unschedulable[row]
         self.valid[row] = source.valid[row]
-        self.generation[row] = source.generation[row]
         self.node_generation[row] = source.node_generation[row]
         self.rename(row, source.names[row])
         self.objects[row] = source.objects[row]
-        self.pods[row] = dict(source.pods[row])
-        self.ports.put(row, source.ports.of(row))
 
     def view(self, lanes: Mapping[str, int], changes: Changes, node_changes: Changes) -> Nodes:
         """All rows, for those who read.

@@ -86,11 +86,12 @@ class Indexer(Generic[T]):
         with self._lock:
             values = {name: tuple(function(obj)) for name, function in self._functions.items()}
             old = self._objects.get(key)
-            if old is not None:
-                self._leave(key, old)
             self._objects[key] = obj
             for name, found in values.items():
-                self._enter(name, key, found)
+                before = tuple(self._functions[name](old)) if old is not None else ()
+                if before != found:
+                    self._leave(name, key, before)
+                    self._enter(name, key, found)
             return old
 
     def delete(self, key: str) -> T | None:
@@ -98,7 +99,8 @@ class Indexer(Generic[T]):
         with self._lock:
             old = self._objects.pop(key, None)
             if old is not None:
-                self._leave(key, old)
+                for name, function in self._functions.items():
+                    self._leave(name, key, function(old))
             return old
 
     @property
@@ -111,12 +113,11 @@ class Indexer(Generic[T]):
         for value in values:
             index.setdefault(value, {})[key] = None
 
-    def _leave(self, key: str, obj: T) -> None:
-        for name, function in self._functions.items():
-            index = self._indexes[name]
-            for value in function(obj):
-                keys = index.get(value)
-                if keys is not None:
-                    keys.pop(key, None)
-                    if not keys:
-                        del index[value]
+    def _leave(self, name: str, key: str, values: Iterable[str]) -> None:
+        index = self._indexes[name]
+        for value in values:
+            keys = index.get(value)
+            if keys is not None:
+                keys.pop(key, None)
+                if not keys:
+                    del index[value]

@@ -6,7 +6,7 @@ import random
 import threading
 from typing import TYPE_CHECKING, Final, Protocol
 
-from component import logs
+from component import logs, memory
 from component.backoff import Backoff
 from component.clock import SystemClock
 from lockd.errors import Compacted, HistoryLost, PermissionDenied, StoreError
@@ -224,6 +224,7 @@ class WatchHub:
         watch = self._source.watch((target,), self._inbox.open())
         with self._lock:
             self._watch = watch
+        memory.give_back()  # the list was as large as all that is cached
         self._unsure = False
         reason = ""
         while not stop.is_set() and not reason:

@@ -12,6 +12,8 @@ from component import logs
 from component.clock import LONGEST_WAIT, SystemClock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from component.clock import Clock
     from replica.api.events import Event
 
@@ -24,8 +26,16 @@ CAPACITY = 20_000
 class Subscription:
     """Events on their way to one subscriber: a bounded buffer that drops what finds it full."""
 
-    def __init__(self, name: str, *, capacity: int = CAPACITY, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        capacity: int = CAPACITY,
+        wants: Callable[[Event], bool] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         self.name = name
+        self._wants = wants
         self.dropped = 0
         """Events that found the buffer full."""
         self._capacity = capacity
@@ -37,17 +47,21 @@ class Subscription:
             "lockd_events_dropped", description="Events dropped since their subscriber was too slow"
         )
 
-    def put(self, event: Event) -> None:
+    def put(self, events: Sequence[Event]) -> None:
+        wanted = events if self._wants is None else list(filter(self._wants, events))
+        if not wanted:
+            return
         with self._changed:
             if self._closed:
                 return
-            if len(self._waiting) < self._capacity:
-                self._waiting.append(event)
-                self._changed.notify()
-                return
-            self.dropped += 1
-            first = self.dropped == 1
-        self._drops.add(1, {"subscriber": self.name})
+            room = self._capacity - len(self._waiting)
+            self._waiting.extend(wanted[:room])
+            self._changed.notify()
+            lost = max(0, len(wanted) - room)
+            first = lost and not self.dropped
+            self.dropped += lost
+        if lost:
+            self._drops.add(lost, {"subscriber": self.name})
         if first:
             _log.warning("events are dropped", subscriber=self.name, capacity=self._capacity)
 
@@ -86,17 +100,19 @@ class Broadcaster:
         self._lock = threading.Lock()
         self._subscriptions: tuple[Subscription, ...] = ()
 
-    def subscribe(self, name: str, *, capacity: int = CAPACITY) -> Subscription:
-        """From now on, keep every event for one more subscriber."""
-        subscription = Subscription(name, capacity=capacity, clock=self._clock)
+    def subscribe(
+        self, name: str, *, capacity: int = CAPACITY, wants: Callable[[Event], bool] | None = None
+    ) -> Subscription:
+        """From now on, keep every event (or those that it wants) for one more subscriber."""
+        subscription = Subscription(name, capacity=capacity, wants=wants, clock=self._clock)
         with self._lock:
             self._subscriptions = (*self._subscriptions, subscription)
         return subscription
 
-    def publish(self, event: Event) -> None:
-        """Hand an event to every subscription; where its buffer is full, it is dropped and counted."""
+    def publish(self, *events: Event) -> None:
+        """Hand events to every subscription; where its buffer is full, they are dropped and counted."""
         for subscription in self._subscriptions:
-            subscription.put(event)
+            subscription.put(events)
 
     def close(self) -> None:
         """No event is taken any more; subscribers end once they have those that wait."""

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 _log = logs.get(__name__)
 
 
+def loud(event: Event) -> bool:
+    """A warning, or what concerns the leader."""
+    return event.type == WARNING or event.reason == "LeaderElection"
+
+
 class EventLog:
     """Logs each event: warnings and what concerns the leader as INFO, the many others as DEBUG."""
 
@@ -28,8 +33,13 @@ class EventLog:
             for event in self._subscription.take(100, stop, 1.0):
                 self.log(event)
 
+    @staticmethod
+    def wants(event: Event) -> bool:
+        """Would anybody see it? There are thousands of others a second."""
+        return loud(event) or _log.debugs
+
     def log(self, event: Event) -> None:
-        say = _log.info if event.type == WARNING or event.reason == "LeaderElection" else _log.debug
+        say = _log.info if loud(event) else _log.debug
         regarding = event.regarding
         say(
             "event",

@@ -9,7 +9,7 @@ from replica.api.events import NORMAL, Event, Reference
 from replica.api.objects import Object
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from component.clock import Clock
     from lockd.ports import LockName
@@ -34,12 +34,12 @@ class Recorder:
     """Makes events in the name of one controller and publishes them; never blocks, never raises.
 
     Args:
-        publish: The broadcaster's.
+        publish: The broadcaster's: takes any number of events.
         controller: Who reports, such as `default-scheduler`.
         instance: This process: its holder identity.
     """
 
-    def __init__(self, publish: Callable[[Event], None], *, controller: str, instance: str, clock: Clock) -> None:
+    def __init__(self, publish: Callable[..., None], *, controller: str, instance: str, clock: Clock) -> None:
         self._publish = publish
         self._controller = controller
         self._instance = instance
@@ -104,6 +104,10 @@ class Recorder:
             controller=controller or self._controller,
             instance=self._instance,
         )
+
+    def publish(self, events: Sequence[Event]) -> None:
+        """Publish events made before, all at once."""
+        self._publish(*events)
 
     def became_leader(self, lock: LockName) -> Event:
         """The event whose write is a term's first."""

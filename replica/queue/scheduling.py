@@ -163,10 +163,11 @@ class SchedulingQueue:
                     return self._take(most)
                 self._changed.wait(min(end - now, self._pools.next_moment() - now, LONGEST_WAIT))
 
-    def done(self, key: str) -> None:
-        """A pod's cycle ended for good: it is bound, or was given up."""
+    def done(self, *keys: str) -> None:
+        """These pods' cycles ended for good: they are bound, or were given up."""
         with self._changed:
-            self._return(key)
+            for key in keys:
+                self._return(key)
 
     def requeue(self, queued: QueuedPod, refused_by: Iterable[str] = ()) -> str:
         """A popped pod was not placed: keep it for another attempt.

@@ -98,7 +98,6 @@ def test_standing_by_with_many_pods(tmp_path, bound):
         gateway.close()
         words = (f"--endpoints={','.join(etcd.connection.endpoints)}", "--prefix=/bench", *STEADY.flags)
         began = CLOCK.now()
-        # Of another scheduler's name, so that as the leader it leaves pending pods as they are.
         replica = Running("a", tmp_path, words)
         try:
             eventually(lambda: replica.said("caches have synced"), within=300.0)
