@@ -16,6 +16,7 @@ from replica.binding import Binding
 from replica.framework.cycle_state import CycleState
 from replica.framework.diagnosis import Diagnosis
 from replica.framework.status import Code, PluginFailed, Status
+from replica.handlers import DELETED
 from replica.outcomes import FAILED, Cycle
 
 if TYPE_CHECKING:
@@ -97,8 +98,12 @@ class SchedulingCycle:
                 self.reject(cycle, status)
 
     def prepare(self, cycle: Cycle) -> Binding | None:
-        """PreBind and Bind: the write that binds the pod, or None when a plugin refused. May block in PreBind."""
+        """PreBind and Bind: the write that binds the pod, or None if it can't be bound. May block in PreBind."""
         pod = cycle.pod
+        if self._parts.table.row(cycle.node_name) is None:
+            self._outcomes.undone(cycle)
+            self._outcomes.failed(cycle, f"node {cycle.node_name} is gone")
+            return None
         for step in (cycle.runtime.pre_bind, cycle.runtime.bind):
             status = step(cycle.state, pod, cycle.node_name)
             if not status.ok:
@@ -177,6 +182,9 @@ class SchedulingCycle:
             self._held[pod.uid] = cycle
             status = runtime.permit(state, pod, node_name)
             if status.code is Code.WAIT:
+                if pod.uid not in self._parts.assumed:
+                    # It was deleted before it waited, so that nobody else will call it off.
+                    self._parts.waiting.reject(pod.uid, "", DELETED)
                 return None
             del self._held[pod.uid]
         if status.ok:

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from replica.assume import AssumedPods
     from replica.cache.node_table import NodeTable
     from replica.framework.runtime import Runtime
+    from replica.framework.waiting import WaitingPods
     from replica.queue.scheduling import SchedulingQueue
+
+DELETED = "the pod was deleted while it waited"
+"""Why a pod that is gone waits for no permission any more."""
 
 NODE_DELETE = ClusterEvent(Resource.NODE, Action.DELETE, "NodeDelete")
 
@@ -52,9 +56,15 @@ class PodHandler:
     """A handler of the pods' informer. The barrier must wait for it: the books of who takes room are kept here."""
 
     def __init__(
-        self, queue: SchedulingQueue, assumed: AssumedPods, profiles: Mapping[str, Runtime], movers: Movers
+        self,
+        queue: SchedulingQueue,
+        assumed: AssumedPods,
+        waiting: WaitingPods,
+        profiles: Mapping[str, Runtime],
+        movers: Movers,
     ) -> None:
         self._queue = queue
+        self._waiting = waiting
         self._assumed = assumed
         self._profiles = profiles
         self._movers = movers
@@ -82,6 +92,7 @@ class PodHandler:
         # Whatever it looked like last, it may be waiting, assumed, or bound.
         self._queue.delete(obj.path)
         self._assumed.remove(obj.uid)
+        self._waiting.reject(obj.uid, "", DELETED)
         if obj.node:
             self._movers.move(ASSIGNED_POD_DELETE, old=obj)
 

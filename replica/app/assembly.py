@@ -122,7 +122,7 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
 
     movers = Movers(queue, profiles)
     informers.nodes.add_handler(NodeHandler(table, movers), name="scheduler", barrier=True)
-    informers.pods.add_handler(PodHandler(queue, assumed, profiles, movers), name="scheduler", barrier=True)
+    informers.pods.add_handler(PodHandler(queue, assumed, waiting, profiles, movers), name="scheduler", barrier=True)
     parts = Parts(
         lock=config.lock,
         queue=queue,

@@ -69,7 +69,7 @@ class World:
         )
         profiles = {self.runtime.scheduler_name: self.runtime}
         movers = Movers(self.queue, profiles)
-        handler = PodHandler(self.queue, self.assumed, profiles, movers)
+        handler = PodHandler(self.queue, self.assumed, self.waiting, profiles, movers)
         self.informers.pods.add_handler(handler, name="scheduler", barrier=True)
         self.informers.nodes.add_handler(NodeHandler(self.table, movers), name="scheduler", barrier=True)
         self.broadcaster = Broadcaster(clock=self.clock)

@@ -4,7 +4,8 @@ import pytest
 
 from replica.assume import AssumedPods
 from replica.cache.node_table import NodeTable
-from replica.handlers import Movers, NodeHandler, PodHandler
+from replica.framework.waiting import WaitingPods
+from replica.handlers import DELETED, Movers, NodeHandler, PodHandler
 from replica.queue.hints import ASSIGNED_POD_ADD, NODE_ADD, Hints
 from replica.queue.scheduling import SchedulingQueue
 from tests.harness.clock import ManualClock
@@ -19,8 +20,9 @@ class Setting:
         self.queue = SchedulingQueue(clock=ManualClock(), hints=Hints.of(self.runtime.registrations()))
         self.table = NodeTable()
         self.assumed = AssumedPods(self.table)
+        self.waiting = WaitingPods()
         self.movers = Movers(self.queue, profiles)
-        self.pods = PodHandler(self.queue, self.assumed, profiles, self.movers)
+        self.pods = PodHandler(self.queue, self.assumed, self.waiting, profiles, self.movers)
         self.nodes = NodeHandler(self.table, self.movers)
         self.moved = []
         move_all = self.queue.move_all
@@ -146,3 +148,14 @@ def test_a_node_that_only_says_it_lives_changes_nothing(at):
     at.nodes.on_update(first, first.at(99, 0))
     assert at.moved == []
     assert (at.table.snapshot().generation == before).all()
+
+
+def test_a_pod_deleted_while_it_waits_for_permission_is_called_off(at):
+    gone, other, ends = pod("gone"), pod("other"), []
+    for each in (gone, other):
+        at.assumed.assume(each, "a")
+        at.waiting.hold(each, "a", {"Mine": 1e9})
+    at.waiting.resolved = lambda waiting, status: ends.append((waiting.pod.name, status.message))
+    at.pods.on_delete(gone, stale=False)
+    assert ends == [("gone", DELETED)]
+    assert [waiting.pod.name for waiting in at.waiting.all()] == ["other"]
