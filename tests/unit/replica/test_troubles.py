@@ -23,6 +23,8 @@ from tests.harness import term
 from tests.harness.wait import eventually
 from tests.harness.world import World
 
+pytestmark = pytest.mark.timeout(900)
+
 WITHIN = 300.0
 
 
@@ -34,6 +36,7 @@ class Size:
     fine: int
     hopeless: int
     each: int
+    rounds: int = 4
 
     def names(self, kind):
         count = {"fine": self.fine, "hopeless": self.hopeless}.get(kind, self.each)
@@ -42,7 +45,7 @@ class Size:
 
 TINY = Size(nodes=10, fine=80, hopeless=10, each=4)
 SMALL = Size(nodes=20, fine=250, hopeless=30, each=6)
-LARGE = Size(nodes=1000, fine=8_850, hopeless=1000, each=50)
+LARGE = Size(nodes=1000, fine=8_850, hopeless=1000, each=50, rounds=2)
 
 sizes = pytest.mark.parametrize(
     "size", [pytest.param(SMALL, id="small"), pytest.param(LARGE, id="large", marks=pytest.mark.slow)]
@@ -225,7 +228,7 @@ def test_memory_returns(size):
         tracemalloc.start()
         try:
             full, rest = [], []
-            for _ in range(4):
+            for _ in range(size.rounds):
                 fine, hopeless = size.names("fine"), size.names("hopeless")
                 world.add_pods(*fine, requests={"cpu": "100m"})
                 world.add_pods(*hopeless, requests={"cpu": "1000"})
