@@ -12,6 +12,25 @@ if TYPE_CHECKING:
     from lockd.fencing import Guard, Token
 
 
+class Bell(threading.Event):
+    """An event that wakes those who wait for something else, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._wakes: list[Callable[[], None]] = []
+
+    def on_set(self, wake: Callable[[], None]) -> None:
+        """Call `wake`, which must return at once, when this is set; at once if it is. It may be called twice."""
+        self._wakes.append(wake)
+        if self.is_set():
+            wake()
+
+    def set(self) -> None:
+        super().set()
+        for wake in self._wakes:
+            wake()
+
+
 class Leadership:
     """What the work of a term holds on to: when it may act, and the guard that etcd checks.
 
@@ -40,8 +59,8 @@ class Leadership:
         self.identity = identity
         self.guard = guard
         self.traceparent = traceparent
-        self.draining = threading.Event()
-        self.lost = threading.Event()
+        self.draining = Bell()
+        self.lost = Bell()
         self._gate = gate
         self._clock = clock
         self._work_timeout = work_timeout

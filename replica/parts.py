@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from component.clock import Clock
     from lockd.fencing import Guard, Token
+    from lockd.leadership import Bell
     from lockd.ports import LockName, Txn, TxnReply
     from replica.api.pods import Pod
     from replica.assume import AssumedPods
@@ -42,10 +43,10 @@ class Leadership(Protocol):
     def traceparent(self) -> str: ...
 
     @property
-    def lost(self) -> threading.Event: ...
+    def lost(self) -> Bell: ...
 
     @property
-    def draining(self) -> threading.Event: ...
+    def draining(self) -> Bell: ...
 
     def holds(self, now: float) -> bool: ...
 

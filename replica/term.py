@@ -57,6 +57,7 @@ class TermWork:
         self._events = events
         self._clock = parts.clock
         self._group = Group("scheduling", clock=parts.clock)
+        self._over = threading.Event()
         self._room = threading.Event()
         self._binds_settled = threading.Event()
         self._binds_settled.set()
@@ -88,6 +89,8 @@ class TermWork:
     def run(self) -> None:
         """Do it all; see `Scheduler.run`."""
         parts = self._parts
+        self._leadership.draining.on_set(self._end)
+        self._leadership.lost.on_set(self._end)
         try:
             self._announce()
             if not self._pass_barrier():
@@ -136,7 +139,7 @@ class TermWork:
                 _log.warning("caches behind the term: watching anew", token=int(token), applied=self._parts.applied())
                 self._parts.reopen_watch()
                 reopen = end
-            passed = self._parts.wait_for_barrier(token, self._leadership.lost, min(IDLE_POLL, end - now))
+            passed = self._parts.wait_for_barrier(token, self._over, min(IDLE_POLL, end - now))
             if passed:
                 break
         seconds = self._clock.now() - began
@@ -173,7 +176,7 @@ class TermWork:
                 if self._binder.busy >= MOST_BINDING:
                     self._clock.wait(self._room, IDLE_POLL)
                 continue
-            self._place(parts.queue.pop_batch(BATCH, self._leadership.lost, IDLE_POLL))
+            self._place(parts.queue.pop_batch(BATCH, self._over, IDLE_POLL))
 
     def _place(self, batch: Sequence[QueuedPod]) -> None:
         """Take a batch of pods through their cycles, and hand over those that got a place."""
@@ -229,6 +232,12 @@ class TermWork:
         self._room.set()
 
     # --- the end
+
+    def _end(self) -> None:
+        """Wake the loop, whatever it waits for: a standby waits for the release that follows."""
+        self._over.set()
+        self._room.set()
+        self._parts.queue.wake()
 
     def _leave(self) -> None:
         """Reject who waits, settle what is in flight if the term still holds, and end the threads."""

@@ -258,6 +258,11 @@ class SchedulingQueue:
         with self._changed:
             return self._pools.find(key)
 
+    def wake(self) -> None:
+        """Have whoever waits in `pop_batch` look at its stop event."""
+        with self._changed:
+            self._changed.notify_all()
+
     def close(self) -> None:
         """Wake whoever waits in `pop_batch`; it returns nothing from now on."""
         with self._changed:

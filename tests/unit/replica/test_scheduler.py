@@ -458,6 +458,17 @@ def test_asked_to_stop_it_settles_what_is_in_flight_and_begins_nothing_more():
         assert not world.leadership.lost.is_set()
 
 
+@pytest.mark.parametrize("how", ["draining", "lost"])
+def test_an_idle_leader_hears_of_the_end_and_waits_for_no_poll(how, monkeypatch):
+    for poll in ("replica.term.IDLE_POLL", "replica.queue.scheduling.LONGEST_WAIT"):
+        monkeypatch.setattr(poll, 1.2 * WITHIN)
+    with World() as world:
+        world.lead()
+        eventually(lambda: world.queue._changed._waiters, within=WITHIN, what="it waits for pods")
+        getattr(world.leadership, how).set()
+        world.wait_for_end()
+
+
 def test_a_drain_ends_at_its_bound_whatever_hangs():
     with World(settings=Settings(attempt=0.2, drain=0.3)) as world:
         world.add_node("a")
