@@ -76,6 +76,17 @@ class _Entry:
     ports: Counter[HostPort] = field(default_factory=Counter)
 
 
+def _counts_alike(old: Pod, new: Pod) -> bool:
+    """Is its node what it was for whoever places others there? So it is when a bind comes back that was assumed."""
+    return (
+        old.spec is new.spec
+        and old.labels == new.labels
+        and old.deleting == new.deleting
+        and old.phase == new.phase
+        and old.started == new.started
+    )
+
+
 class NodeTable:
     """Nodes and the pods on them, assumed ones too. Thread-safe.
 
@@ -94,6 +105,7 @@ class NodeTable:
         self._changes = Changes()
         self._node_changed: set[int] = set()
         self._node_changes = Changes()
+        self._renewed: set[int] = set()
         self._copy = Columns(len(LANES), capacity)
         self._view: Nodes | None = None
 
@@ -140,14 +152,19 @@ class NodeTable:
     def add_pod(self, node: str, pod: Pod) -> bool:
         """Count a pod on a node; a pod (by uid) that is there already is counted anew.
 
+        One that differs in nothing that others could mind, such as its revision, changes no row.
+
         Returns:
             Whether the node is known.
         """
         with self._lock:
             entry = self._entry(node)
-            if (old := entry.pods.get(pod.uid)) is not None:
-                self._account(entry, old.spec, -1)
+            old = entry.pods.get(pod.uid)
             entry.pods[pod.uid] = pod
+            if old is not None:
+                if _counts_alike(old, pod):
+                    return self._renew(entry, pod)
+                self._account(entry, old.spec, -1)
             self._account(entry, pod.spec, 1)
             if entry.row is None:
                 return False
@@ -193,6 +210,9 @@ class NodeTable:
                 self._changes.add(self._changed)
                 if self._node_changed:
                     self._node_changes.add(self._node_changed)
+            for row in self._renewed:
+                copy.pods[row] = dict(live.pods[row])
+            self._renewed.clear()
             self._changed.clear()
             self._node_changed.clear()
             if self._view is None:
@@ -234,6 +254,14 @@ class NodeTable:
         self._write_usage(entry, row)
         self._count += 1
         return row
+
+    def _renew(self, entry: _Entry, pod: Pod) -> bool:
+        """A pod that counted before is at another revision: readers get it, and have nothing to judge anew."""
+        if entry.row is None:
+            return False
+        self._live.pods[entry.row][pod.uid] = pod
+        self._renewed.add(entry.row)
+        return True
 
     def _account(self, entry: _Entry, spec: PodSpec, sign: int) -> None:
         demand, sums = demand_of(spec), entry.sums

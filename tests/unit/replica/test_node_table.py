@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from replica.api.labels import Labels
 from replica.cache.changes import REMEMBERED
 from replica.cache.node_table import DEMAND_LIMIT, LIMIT, NodeTable, demand_of
 from replica.cache.nodes import CPU, EPHEMERAL, MEMORY, PODS
@@ -50,6 +52,45 @@ def test_a_pod_added_twice_counts_once():
     table.add_pod("a", first)
     table.add_pod("a", pod(requests={"cpu": 2}, uid="x"))
     assert table.snapshot().requested[:, row].tolist() == [2000, 0, 0, 1]
+
+
+def test_a_pod_that_is_merely_confirmed_changes_no_row_and_readers_get_it_all_the_same():
+    table = NodeTable()
+    row = table.set_node(node("a"))
+    assumed = pod(requests={"cpu": 1}, uid="x")
+    table.add_pod("a", assumed)
+    serial = table.snapshot().changes.serial
+    confirmed = assumed.on("a", mod_revision=9)
+    assert table.add_pod("a", confirmed)
+    nodes = table.snapshot()
+    assert nodes.changes.serial == serial
+    assert nodes.pods[row]["x"] is confirmed
+    assert nodes.requested[CPU, row] == 1000
+    assert table.remove_pod("a", "x")
+    assert table.snapshot().requested[CPU, row] == 0
+
+
+@pytest.mark.parametrize(
+    "change", [{"labels": Labels({"app": "b"})}, {"deleting": True}, {"phase": "Running"}, {"started": "later"}]
+)
+def test_a_pod_that_others_could_mind_changes_its_row(change):
+    table = NodeTable()
+    row = table.set_node(node("a"))
+    first = pod(uid="x")
+    table.add_pod("a", first)
+    serial = table.snapshot().changes.serial
+    table.add_pod("a", replace(first, **change))
+    assert table.snapshot().changes.since(serial) == {row}
+
+
+def test_a_pod_confirmed_on_a_node_that_has_gone_is_there_when_it_comes_back():
+    table = NodeTable()
+    assumed = pod(requests={"cpu": 1}, uid="x")
+    assert not table.add_pod("a", assumed)
+    confirmed = assumed.on("a", mod_revision=9)
+    assert not table.add_pod("a", confirmed)
+    row = table.set_node(node("a"))
+    assert table.snapshot().pods[row]["x"] is confirmed
 
 
 def test_an_extended_resource_becomes_a_lane_and_keeps_what_was_there():
