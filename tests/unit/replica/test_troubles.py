@@ -142,7 +142,7 @@ def test_each_trouble_ends_as_it_should_and_none_stops_the_loop(size):
         eventually(lambda: waiting(world) == held, within=WITHIN, what="some wait in Permit")
         eventually(lambda: bound(world) >= set(kinds["fine"]), within=WITHIN, what="the others are bound")
         assert bound(world) == set(kinds["fine"])
-        assert world.assumed.counts()[1] == len(held)
+        eventually(lambda: world.assumed.counts()[1] == len(held), within=WITHIN, what="the watch shows those bound")
 
         # A node goes under pods that are assumed on it, and pods go while they wait: in Permit, in backoff, and
         # unschedulable.
