@@ -89,7 +89,7 @@ class Evaluator:
         """The best node for a pod, or why there is none.
 
         Args:
-            signature: Pods of one signature share an evaluation; None: this one is evaluated by itself.
+            signature: Pods of one signature share an evaluation as far as `across` agrees; None: this one doesn't.
 
         Raises:
             PluginFailed: A plugin is broken.
@@ -99,19 +99,20 @@ class Evaluator:
         promised, own = self._promises.heeded(pod, nodes), self._promises.own(pod, nodes)
         if promised or own is not None or self._sampling.applies(nodes.count):
             signature = None  # what is found depends on more than the nodes
+        key = None if signature is None else (signature, self._across(pod, nodes))
         try:
-            known = self._standings.get(signature) if signature is not None else None
+            known = self._standings.get(key) if key is not None else None
         except TypeError:  # what has no hash can't be told from others
-            known = signature = None
-        if known is not None and self._renew(known, nodes):
+            known = key = None
+        if known is not None and self._renew(known, pod, nodes):
             state.adopt(known.state)
             if known.diagnosis is not None:
                 return known.diagnosis
             if (row := known.choose(self._draw)) is not None:
                 return Placement(nodes.names[row], row, known.count, nodes.count, known.score(row))
-        standing = self._evaluate(state, pod, nodes, promised=promised, own=own, shared=signature is not None)
-        if signature is not None and self._scoring.lasts(state):
-            self._standings.put(signature, standing)
+        standing = self._evaluate(state, pod, nodes, promised=promised, own=own, shared=key is not None)
+        if key is not None and self._scoring.lasts(state):
+            self._standings.put(key, standing)
         row = standing.choose(self._draw)
         if standing.diagnosis is not None or row is None:
             return standing.diagnosis or Diagnosis(nodes.count)
@@ -134,9 +135,8 @@ class Evaluator:
             own: The row that was promised to the pod itself: if it can go there, it does.
         """
         found = self._pre_filter(state, pod, nodes)
-        across = self._across(pod, nodes) if shared else ()
         if isinstance(found, Diagnosis):
-            return Standing(pod, state, nodes=nodes, across=across, diagnosis=found)
+            return Standing(pod, state, nodes=nodes, diagnosis=found)
         names, narrowed_by = found
         trace = Trace(nodes.valid if names is None else nodes.valid & nodes.named(names), narrowed_by)
         if own is not None and trace.allowed[own]:
@@ -149,21 +149,23 @@ class Evaluator:
         count = int(np.count_nonzero(feasible))
         if not count:
             found = self._filtering.diagnose(state, pod, nodes, trace)
-            return Standing(pod, state, nodes=nodes, across=across, diagnosis=found)
+            return Standing(pod, state, nodes=nodes, diagnosis=found)
         scores = None
         if count > 1 or shared:
             self._pre_score(state, pod, nodes, feasible)
             scores = self._scoring.score(state, pod, nodes, feasible)
-        return Standing(pod, state, nodes=nodes, across=across, names=names, feasible=feasible, scores=scores)
+        return Standing(pod, state, nodes=nodes, names=names, feasible=feasible, scores=scores)
 
-    def _renew(self, known: Standing, nodes: Nodes) -> bool:
+    def _renew(self, known: Standing, pod: Pod, nodes: Nodes) -> bool:
         """Ask again about the rows that changed since; False when a pass over all nodes is the better way."""
         changed = nodes.changes.since(known.serial)
         if changed is None or len(changed) > max(1, nodes.size // 8):
             return False
         if changed:
-            if known.diagnosis is not None or known.across != self._across(known.pod, nodes):
+            if known.diagnosis is not None:
                 return False
+            # Who came first may have another `across` by now: with this pod, what changed is as its kind has it.
+            known.pod = pod
             rows = sorted(changed)
             if self._by_row is not None and len(rows) <= MOST_BY_ROW:
                 self._by_row.update(known, nodes, rows)

@@ -87,10 +87,10 @@ class SigningPlugin(Plugin, Protocol):
 
 @runtime_checkable
 class WiderPlugin(Plugin, Protocol):
-    """A Filter or Score that looks beyond the node it judges: all nodes are asked about anew when this has changed."""
+    """A Filter or Score that looks beyond the node it judges: pods share an evaluation only if that agrees, too."""
 
     def across(self, pod: Pod, nodes: Nodes) -> Hashable:
-        """What its verdicts on a pod depend on besides each node itself, such as how many nodes there are."""
+        """What its verdicts on a pod depend on besides signature and single node, such as how many nodes there are."""
         ...
 
 

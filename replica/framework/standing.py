@@ -23,7 +23,7 @@ KEPT = 32
 
 
 class Standing:
-    """The feasible nodes and their scores, and the best of them, for pods with one signature.
+    """The feasible nodes and their scores, and the best of them, for pods with one key.
 
     A placement changes one node. To score that one again and to keep the list of the best costs a small part of a pass
     over all, and gives the same choice.
@@ -32,7 +32,6 @@ class Standing:
         pod: One of its kind, to ask about rows again.
         state: What the plugins wrote when they evaluated it.
         names: The only nodes allowed, by PreFilter; None for all.
-        across: What the plugins looked at beyond single nodes.
         serial: Of the snapshot that it is up to date with.
         diagnosis: Why there is no feasible node; None when there is one.
         count: How many nodes are feasible.
@@ -40,7 +39,7 @@ class Standing:
 
     __slots__ = (
         *("_best", "_chosen", "_feasible", "_given", "_offset", "_places", "_scores", "_top"),
-        *("across", "count", "diagnosis", "names", "pod", "serial", "state"),
+        *("count", "diagnosis", "names", "pod", "serial", "state"),
     )
 
     def __init__(
@@ -49,7 +48,6 @@ class Standing:
         state: CycleState,
         *,
         nodes: Nodes,
-        across: tuple[Hashable, ...] = (),
         names: frozenset[str] | None = None,
         feasible: Flags | None = None,
         scores: Scores | None = None,
@@ -58,7 +56,6 @@ class Standing:
         self.pod = pod
         self.state = state
         self.names = names
-        self.across = across
         self.serial = nodes.changes.serial
         self.diagnosis = diagnosis
         self._feasible = np.zeros(nodes.size, np.bool_) if feasible is None else feasible.copy()
@@ -170,23 +167,23 @@ class Standing:
 
 
 class Standings:
-    """The standings of the kinds of pods seen last."""
+    """The standings of the kinds of pods seen last, by signature and what plugins look at beyond single nodes."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
-        self._by_signature: OrderedDict[Hashable, Standing] = OrderedDict()
+        self._by_key: OrderedDict[Hashable, Standing] = OrderedDict()
 
-    def get(self, signature: Hashable) -> Standing | None:
-        found = self._by_signature.get(signature)
+    def get(self, key: Hashable) -> Standing | None:
+        found = self._by_key.get(key)
         if found is not None:
-            self._by_signature.move_to_end(signature)
+            self._by_key.move_to_end(key)
         return found
 
-    def put(self, signature: Hashable, standing: Standing) -> None:
-        self._by_signature[signature] = standing
-        self._by_signature.move_to_end(signature)
-        if len(self._by_signature) > self._kept:
-            self._by_signature.popitem(last=False)
+    def put(self, key: Hashable, standing: Standing) -> None:
+        self._by_key[key] = standing
+        self._by_key.move_to_end(key)
+        if len(self._by_key) > self._kept:
+            self._by_key.popitem(last=False)
 
-    def drop(self, signature: Hashable) -> None:
-        self._by_signature.pop(signature, None)
+    def drop(self, key: Hashable) -> None:
+        self._by_key.pop(key, None)

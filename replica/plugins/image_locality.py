@@ -65,14 +65,16 @@ class ImageLocality:
         return (min(max(total, LEAST), most) - LEAST) * HIGHEST_SCORE // (most - LEAST)
 
     def signature(self, pod: Pod) -> Hashable:
-        return images_of(pod.spec)
+        # Which they are matters only as far as some node has them: see `across`.
+        return len(pod.spec.images)
 
     def across(self, pod: Pod, nodes: Nodes) -> Hashable:
-        """How many nodes have each image, and how many there are."""
+        """The images that some node has, how many have each, and how many nodes there are."""
         if not nodes.facts.any_images():
             return ()
-        holders = tuple(nodes.facts.image(name).holders for name in images_of(pod.spec))
-        return (*holders, nodes.total) if any(holders) else ()
+        holders = ((name, nodes.facts.image(name).holders) for name in images_of(pod.spec))
+        held = tuple(each for each in holders if each[1])
+        return (held, nodes.total) if held else ()
 
 
 @lru_cache(maxsize=4096)

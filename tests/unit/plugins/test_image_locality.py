@@ -113,3 +113,45 @@ def test_pods_of_a_kind_see_a_spread_that_changed_elsewhere():
     for number in range(30):
         table.set_node(node(f"n{number}", unschedulable=True))
     assert place() == "b"
+
+
+def test_pods_share_whatever_images_they_have_that_no_node_has():
+    table = table_of([node("a", images={"x:1": 1000 * MIB}), node("b")])
+    asked = []
+
+    class Counts:
+        name = "Counts"
+
+        def signature(self, _pod):
+            return ()
+
+        def score(self, _state, _pod, nodes):
+            asked.append(nodes.size)
+
+    runtime = runtime_of(Counts())
+    place = lambda *images: runtime.place(CycleState(), asks(*images), table.snapshot()).node_name  # noqa: E731
+    for image in ("p:1", "q:1", "p:1"):
+        place(image)
+    assert asked == [2]
+    assert place("x:1") == "a"
+    # Then others' images come to `b`: what was found for pods without any is not theirs any more, and no one else's.
+    table.set_node(node("b", images={"p:1": 1000 * MIB, "y:1": 1000 * MIB}))
+    assert [place(image) for image in ("p:1", "y:1", "x:1")] == ["b", "b", "a"]
+
+
+def test_what_comes_to_a_node_counts_for_those_alone_whose_image_it_is():
+    table = table_of([*(node(f"n{number}") for number in range(16)), node("z", images={"x:1": 1000 * MIB})])
+    runtime = runtime_of()
+    place = lambda image: runtime.place(CycleState(), asks(image), table.snapshot())  # noqa: E731
+    without = place("p:1").score
+    table.set_node(node("n1", images={"p:1": 1000 * MIB}))
+    assert place("q:1").score == without
+    assert place("p:1").node_name == "n1"
+    assert place("p:1").score > without
+
+
+def test_a_share_of_a_pod_s_images_counts_as_that():
+    table = table_of([node("a", images={"x:1": 1000 * MIB}), *(node(f"n{number}") for number in range(2))])
+    runtime = runtime_of()
+    place = lambda *images: runtime.place(CycleState(), asks(*images), table.snapshot()).score  # noqa: E731
+    assert place("x:1") > place("x:1", "q:1")
