@@ -24,9 +24,9 @@ $(STAMP): requirements.lock pyproject.toml tools/setup.py
 demo: $(STAMP) ## show two fenced hand-offs on a real etcd; ARGS=--defaults for 15/10/2 s
 	@$(BIN)/chaosctl demo $(ARGS)
 
-test: $(STAMP) ## run the tests: pure ones on all cores, then the others; slow ones belong to `make chaos`
+test: $(STAMP) ## run the tests: pure ones on all cores, then the others, which mostly wait, two at a time; slow ones: `make chaos`
 	$(PYTEST) -n auto -m "not slow" tests/unit tests/simulation
-	$(PYTEST) -m "not slow" --ignore=tests/unit --ignore=tests/simulation tests
+	$(PYTEST) -n 2 --dist loadfile -m "not slow" --ignore=tests/unit --ignore=tests/simulation tests
 
 verify: $(STAMP) ## check format, lint, types, imports, dependencies, spelling, generated code, lock file
 	$(BIN)/ruff format --check --quiet .
