@@ -177,6 +177,7 @@ class Ring:
         return list(found.values())
 
 
+@pytest.mark.slow
 def test_false_evidence_makes_no_duel(crew):
     """Each is a hand-off while a term is young; then the record holds them off."""
     with ExitStack() as stack:
