@@ -153,5 +153,11 @@ def test_what_comes_to_a_node_counts_for_those_alone_whose_image_it_is():
 def test_a_share_of_a_pod_s_images_counts_as_that():
     table = table_of([node("a", images={"x:1": 1000 * MIB}), *(node(f"n{number}") for number in range(2))])
     runtime = runtime_of()
-    place = lambda *images: runtime.place(CycleState(), asks(*images), table.snapshot()).score  # noqa: E731
-    assert place("x:1") > place("x:1", "q:1")
+
+    def score(*images):
+        """Of pods that ask for as much, however many containers share it."""
+        share = {"requests": {"cpu": f"{200 // len(images)}m", "memory": f"{64 // len(images)}Mi"}}
+        ask = pod(containers=[{"name": image[0], "image": image, "resources": share} for image in images])
+        return runtime.place(CycleState(), ask, table.snapshot()).score
+
+    assert score("x:1") > score("x:1", "q:1")
