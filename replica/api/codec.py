@@ -30,7 +30,7 @@ from replica.api.podspec import spec_from
 from replica.api.priority import PriorityClass, read_priority_class
 from replica.api.quantities import QuantityError
 from replica.api.selectors import SelectorError
-from replica.api.status import read_status, scheduled
+from replica.api.status import encoded_scheduled, read_status
 from replica.api.wire import Reader
 from replica.v1.envelope_pb2 import Envelope
 
@@ -109,7 +109,7 @@ def bound(value: bytes, node: str, token: int, *, at: str) -> bytes:
     envelope = Envelope.FromString(value)
     envelope.fencing_token = token
     envelope.node_name = node
-    envelope.status = scheduled(at).encode()
+    envelope.status = encoded_scheduled(at)
     return envelope.SerializeToString(deterministic=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -63,3 +64,9 @@ def unschedulable(message: str, *, at: str, reason: str = UNSCHEDULABLE, nominat
 def scheduled(at: str) -> PodStatus:
     """Scheduled, and nothing promised any more."""
     return PodStatus((Condition(POD_SCHEDULED, "True", at),))
+
+
+@lru_cache(maxsize=16)
+def encoded_scheduled(at: str) -> bytes:
+    """The same as JSON, made once for all that are bound in one second."""
+    return scheduled(at).encode()

@@ -84,14 +84,18 @@ class Indexer(Generic[T]):
     def put(self, key: str, obj: T) -> T | None:
         """Add or replace an object; returns the one before."""
         with self._lock:
-            values = {name: tuple(function(obj)) for name, function in self._functions.items()}
             old = self._objects.get(key)
-            self._objects[key] = obj
-            for name, found in values.items():
-                before = tuple(self._functions[name](old)) if old is not None else ()
+            moves = []
+            # What a function raises is raised before anything is changed.
+            for name, function in self._functions.items():
+                found = tuple(function(obj))
+                before = tuple(function(old)) if old is not None else ()
                 if before != found:
-                    self._leave(name, key, before)
-                    self._enter(name, key, found)
+                    moves.append((name, before, found))
+            self._objects[key] = obj
+            for name, before, found in moves:
+                self._leave(name, key, before)
+                self._enter(name, key, found)
             return old
 
     def delete(self, key: str) -> T | None:

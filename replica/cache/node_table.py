@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from replica.api import resources
 from replica.cache.changes import Changes
 from replica.cache.columns import Columns
@@ -30,8 +32,7 @@ DEMAND_LIMIT = 2 * LIMIT
 """Requests above this count as this: above LIMIT still, so they fit no node."""
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(msgspec.Struct, frozen=True, gc=False, kw_only=True, cache_hash=True):
     """What a pod takes from its node, sorted out for the table and for the plugins.
 
     Attributes:
