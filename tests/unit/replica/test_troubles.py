@@ -192,7 +192,7 @@ def test_a_pod_deleted_on_its_way_into_permit_does_not_wait_there():
         world.add_pods("p")
         world.lead()
         eventually(lambda: world.etcd.get(term.pod_key("p")) is None, within=WITHIN)
-        eventually(lambda: not world.queue.in_flight() and not world.waiting.all(), within=WITHIN, what="it is let go")
+        eventually(lambda: not world.queue.in_flight() and not world.waiting.all(), within=20.0, what="it is let go")
         assert_books_agree(world)
         assert world.failure is None
 
