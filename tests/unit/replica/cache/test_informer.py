@@ -199,6 +199,24 @@ def test_a_slow_listener_delays_only_itself(informer, barrier):
     assert len(slow.told) == 100
 
 
+def test_a_marker_waits_for_a_listener_at_work_though_nothing_is_before_it(informer):
+    at_work, let_go = threading.Event(), threading.Event()
+
+    def block(_):
+        at_work.set()
+        let_go.wait(30)
+
+    held = informer.add_handler(Handlers(add=block), name="slow")
+    informer.start()
+    informer.apply([put("p", 3)])
+    assert at_work.wait(30)
+    assert len(held) == 0
+    held.mark(7)
+    assert held.passed < 3
+    let_go.set()
+    eventually(lambda: held.passed == 7, within=30)
+
+
 def test_a_marker_passes_an_idle_informer_without_waking_it(informer, barrier):
     listener = informer.add_handler(Record(), name="r", barrier=True)
     informer.start()
