@@ -25,6 +25,7 @@ demo: $(STAMP) ## show two fenced hand-offs on a real etcd; ARGS=--defaults for 
 	@$(BIN)/chaosctl demo $(ARGS)
 
 test: $(STAMP) ## run the tests: pure ones on all cores, then the others, which mostly wait, two at a time; slow ones: `make chaos`
+	@$(BIN)/python -m compileall -q component lockd replica chaos tests  # the many processes that tests start are to share it
 	$(PYTEST) -n auto -m "not slow" tests/unit tests/simulation
 	$(PYTEST) -n 2 --dist loadfile -m "not slow" --ignore=tests/unit --ignore=tests/simulation tests
 
