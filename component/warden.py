@@ -63,7 +63,7 @@ class Warden:
         self._running = False
         self._warned = False
         self._doomed = False
-        self._late = False
+        self._deserted = False
 
     def run(self) -> None:
         """Until nothing of it is left."""
@@ -88,7 +88,7 @@ class Warden:
                     os.read(wake, PACKET)
             if self._control in ready:
                 self._hear(os.read(self._control, PACKET))
-        if (self._warned or self._late) and offspring.is_stopped(os.getppid()):  # else it says so itself
+        if self._deserted or (self._warned and offspring.is_stopped(os.getppid())):  # else it says so itself
             with suppress(OSError):
                 os.write(2, f"error: {self._command[0]} was ended: who runs it was stopped for too long\n".encode())
 
@@ -136,7 +136,7 @@ class Warden:
             self._signal(signal.SIGTERM, everybody=True)
             self._signal(signal.SIGCONT, everybody=True)  # a stopped process takes no other signal
         elif verdict is Verdict.KILL:
-            self._late = True
+            self._deserted = offspring.is_stopped(os.getppid())  # now: it may be continued before all is reaped
             self._doom()
         return min(wait, LONGEST_WAIT)
 
