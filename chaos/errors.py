@@ -29,3 +29,7 @@ class TooSlow(LockdError):
 
 class Interrupted(LockdError):
     """A signal asked to stop."""
+
+
+class LinksGone(LockdError):
+    """The proxy of a cluster's links can't be asked: it has ended, and its links with it."""

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from chaos.proxy.interface import Links
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """One running process of a cluster.
 
     Attributes:
-        name: Stays the same over restarts, such as `replica-1` or `etcd-2`.
-        identity: Of this one process: a replica's holder identity, a member's name.
+        name: Stays the same over restarts, such as `replica-1`, `etcd-2` or `lockd-1`.
+        identity: Of this one process: a replica's holder identity, a member's name, a `lockd`'s instance.
         pid: On this host.
         started: When the process began, in ticks since boot: a pid may be used again, the pair may not.
-        address: A replica's `http://host:port`, a member's `host:port`.
+        address: A replica's `http://host:port`; a member's or a `lockd`'s `host:port`.
     """
 
     name: str
@@ -39,6 +41,10 @@ class Cluster(Protocol):
         """The etcd members, running or just ended, by name."""
         ...
 
+    def daemons(self) -> Sequence[Target]:
+        """The processes of `lockd serve`, running or just ended, by name."""
+        ...
+
     def leader(self) -> Target | None:
         """The replica that holds the lease by etcd's word; None: nobody, or a stranger.
 
@@ -47,8 +53,34 @@ class Cluster(Protocol):
         """
         ...
 
+    def etcd_leader(self) -> Target | None:
+        """The member that leads etcd by its own word; None: no member that answers says so."""
+        ...
+
+    def endpoints(self) -> tuple[str, ...]:
+        """The members', `host:port`: directly, never through a proxy."""
+        ...
+
+    def links(self) -> Links | None:
+        """What a network can do; None: this cluster has no proxies."""
+        ...
+
+    def start(self, target: Target) -> Target:
+        """Start what has ended again, under its name: an etcd member on its data and port.
+
+        Replicas and `lockd` come back by themselves in a cluster that restarts them, and by this at once.
+
+        Returns:
+            The new process, once it can be dialled; the present one if it runs.
+
+        Raises:
+            NotStarted: It ended again, or nobody could start it.
+            TooSlow: It can't be dialled in time.
+        """
+        ...
+
     def kill(self, target: Target) -> None:
-        """End it without warning (SIGKILL).
+        """End it without warning (SIGKILL), and return once it has.
 
         Raises:
             Gone: It has ended already; so do the others below.

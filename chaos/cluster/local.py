@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +11,7 @@ from chaos.cluster.interface import Target
 from chaos.cluster.process import eventually
 from component.clock import SystemClock
 from component.process import Process
+from lockd.errors import StoreError
 from lockd.ports import LockName
 from lockd.record import LeaderRecord
 
@@ -17,14 +19,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chaos.cluster.state import ClusterState
+    from chaos.proxy.interface import Links
     from component.clock import Clock
     from lockd.etcd.gateway import Gateway
 
 TIMEOUT: Final = 5.0
 """Seconds that etcd may take to name the leader."""
 
+ASKING: Final = 1.0
+"""Seconds that one member may take to say who leads."""
+
 STOPPING: Final = 5.0
-"""Seconds that a process may take to stand still."""
+"""Seconds that a process may take to stand still, or to end when killed."""
 
 
 class LocalCluster:
@@ -67,6 +73,23 @@ class LocalCluster:
             for member in self.state().etcd
         )
 
+    def daemons(self) -> tuple[Target, ...]:
+        return ()
+
+    def links(self) -> Links | None:
+        return None
+
+    def endpoints(self) -> tuple[str, ...]:
+        return tuple(member.endpoint for member in self.state().etcd)
+
+    def etcd_leader(self) -> Target | None:
+        for member in self.etcd_members():
+            with contextlib.suppress(StoreError):
+                status = self._gateway.status(member.address, timeout=ASKING)
+                if status.leader and status.leader == status.member_id:
+                    return member
+        return None
+
     def leader(self) -> Target | None:
         namespace, _, name = self._lock.partition("/")
         key = LockName(self.state().prefix, namespace, name).lease
@@ -76,7 +99,9 @@ class LocalCluster:
         return next((replica for replica in self.replicas() if replica.identity == holder), None)
 
     def kill(self, target: Target) -> None:
-        _process(target).send(signal.SIGKILL)
+        process = _process(target)
+        process.send(signal.SIGKILL)
+        eventually(lambda: not process.alive, clock=self._clock, within=STOPPING)
 
     def terminate(self, target: Target) -> None:
         _process(target).send(signal.SIGTERM)

@@ -7,13 +7,14 @@ import os
 import socket
 import sys
 import uuid
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from lockd.etcd.loopback import free_ports
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
 FAST: Final = (
     "--leader-elect-lease-duration=3s",
@@ -34,8 +35,12 @@ class Plan:
     Attributes:
         folder: Where everything of it lies.
         members: etcd members, 1 or 3.
-        restart: Is a replica that ended started again?
+        restart: Is a replica, or a `lockd`, that ended started again?
         flags: Further flags of `replica run`; they come last, so they win.
+        daemons: Processes of `lockd serve`.
+        proxied: Do replicas and `lockd` reach etcd, and each other, through links that can be hurt?
+        program: Words that start a replica: what follows them is `run` and its flags.
+        environment: Further variables of a replica's environment, by its name.
     """
 
     folder: Path
@@ -44,6 +49,23 @@ class Plan:
     replicas: int = 3
     restart: bool = True
     flags: tuple[str, ...] = ()
+    daemons: int = 0
+    proxied: bool = False
+    program: tuple[str, ...] = (sys.executable, "-m", "replica")
+    environment: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        return {**asdict(self), "folder": str(self.folder)}
+
+    @classmethod
+    def parse(cls, document: dict[str, Any]) -> Plan:
+        """The plan that a document tells.
+
+        Raises:
+            KeyError, TypeError: It isn't one.
+        """
+        lists = {name: tuple(document[name]) for name in ("flags", "program")}
+        return cls(**{**document, **lists, "folder": Path(document["folder"])})
 
     @property
     def etcd_folder(self) -> Path:
@@ -60,6 +82,10 @@ class Plan:
     def names(self) -> tuple[str, ...]:
         """The replicas' names."""
         return tuple(f"replica-{number}" for number in range(1, self.replicas + 1))
+
+    def daemon_names(self) -> tuple[str, ...]:
+        """The names of the processes of `lockd serve`."""
+        return tuple(f"lockd-{number}" for number in range(1, self.daemons + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +115,7 @@ class Launch:
 
     def command(self, plan: Plan, endpoints: tuple[str, ...]) -> list[str]:
         return [
-            sys.executable,
-            "-m",
-            "replica",
+            *plan.program,
             "run",
             f"--endpoints={','.join(endpoints)}",
             f"--prefix={plan.prefix}",

@@ -119,7 +119,8 @@ class Replicas:
             slot.child.kill()  # reaps it
 
     def _spawn(self, launch: Launch) -> Child:
-        return Child(launch.command(self._plan, self._endpoints), log=launch.log, environment=environment())
+        variables = {**environment(), **self._plan.environment.get(launch.name, {})}
+        return Child(launch.command(self._plan, self._endpoints), log=launch.log, environment=variables)
 
 
 def _last_line(log: Path) -> str:
