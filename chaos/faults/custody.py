@@ -1,0 +1,136 @@
+"""Custody: owns every fault of a run, and heals them all in the end, however it ends."""
+
+from __future__ import annotations
+
+import random as chance
+from typing import TYPE_CHECKING, Final, Self
+
+from chaos.cluster.supervisor import MARKER
+from chaos.faults.errors import NotAvailable, NotHealed
+from chaos.faults.fault import Scene
+from chaos.faults.guard import GuardProcess
+from component.clock import SystemClock
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from chaos.cluster.interface import Cluster, Target
+    from chaos.faults.fault import Applied, Fault
+    from component.clock import Clock
+    from lockd.etcd.gateway import Gateway
+    from lockd.ports import LockName
+
+TIMEOUT: Final = 5.0
+"""Seconds that etcd may take to say whether faults are allowed."""
+
+
+class Custody:
+    """Applies faults; at the end of its block all are healed, newest first. For one thread, or guarded by its user.
+
+    A guard process heals what must not stay, such as a stopped process, when this one is killed. A block that was left
+    by an exception still heals; what can't be healed then is told, not raised.
+
+    Attributes:
+        scene: What faults are applied with.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        gateway: Gateway,
+        lock: LockName,
+        *,
+        folder: Path,
+        stop: threading.Event,
+        random: chance.Random | None = None,
+        clock: Clock | None = None,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Do nothing yet.
+
+        Args:
+            gateway: To the members directly.
+            stop: Gives up applying at once; the block is to be left then.
+            tell: Gets one line for each fault that could not be healed in the end.
+        """
+        self._guard = GuardProcess()
+        self._tell = tell
+        self._held: list[Applied] = []
+        self.scene = Scene(
+            cluster=cluster,
+            gateway=gateway,
+            lock=lock,
+            clock=clock or SystemClock(),
+            stop=stop,
+            random=random or chance.Random(),  # noqa: S311  # no secret is drawn
+            folder=folder,
+            guard=self._guard,
+        )
+
+    def __enter__(self) -> Self:
+        """Begin.
+
+        Raises:
+            NotAvailable: The cluster doesn't carry the marker that allows faults.
+            StoreError: etcd can't be asked.
+        """
+        allow(self.scene.gateway, self.scene.lock.prefix)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        problems = self._heal_all()
+        self._guard.close()
+        for problem in problems:
+            self._tell(problem)
+        if problems and error is None:
+            raise NotHealed("; ".join(problems))
+
+    def apply(self, fault: Fault, targets: Sequence[Target] = ()) -> Applied:
+        """Apply a fault and own it.
+
+        Raises:
+            NotApplied, NotAvailable, Interrupted: As `Fault.apply` says; nothing of it is left then.
+        """
+        applied = fault.apply(self.scene, targets)
+        self._held.append(applied)
+        return applied
+
+    def heal(self, applied: Applied) -> str:
+        """Heal one of them, and give the proof.
+
+        Raises:
+            NotHealed: It can't be shown to be undone; it is tried again at the end.
+        """
+        proof = applied.heal()
+        if applied in self._held:
+            self._held.remove(applied)
+        return proof
+
+    def _heal_all(self) -> list[str]:
+        problems = []
+        while self._held:
+            applied = self._held.pop()
+            try:
+                applied.heal()
+            except Exception as error:  # noqa: BLE001  # the others are to be healed all the same
+                problems.append(str(error))
+        return problems
+
+
+def allow(gateway: Gateway, prefix: str) -> None:
+    """Refuse a cluster that was not made to be hurt.
+
+    Raises:
+        NotAvailable: It doesn't carry the marker key.
+        StoreError: etcd can't be asked.
+    """
+    if not gateway.range(f"{prefix}/{MARKER}", timeout=TIMEOUT).kvs:
+        raise NotAvailable(
+            f"{prefix}/{MARKER} is not there, so faults are not allowed: make a cluster with `chaosctl up`, "
+            "or put that key if this one may be hurt"
+        )

@@ -1,0 +1,36 @@
+"""The faults that there are, by name."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from chaos.faults import parameters, processes
+from lockd.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chaos.faults.fault import Fault
+
+FAULTS: Final[Mapping[str, type[Fault]]] = MappingProxyType(
+    {fault.name: fault for fault in (processes.Kill, processes.Terminate, processes.Pause)}
+)
+"""Every fault. Tests go over all of them: one that is added here is tested without being named there."""
+
+
+def make(name: str, given: Mapping[str, Any] | None = None) -> Fault:
+    """A fault with its parameters, as a scenario or a command line wrote them.
+
+    Raises:
+        ConfigError: No fault has that name, or the parameters are wrong: every mistake, one line each.
+    """
+    found = FAULTS.get(name)
+    if found is None:
+        raise ConfigError((f"no fault is named {name!r}{parameters.like(name, tuple(FAULTS))}",))
+    return parameters.build(found, name, given or {})
+
+
+def brief(fault: type[Fault]) -> str:
+    """What a fault does: the first line of its docstring."""
+    return (fault.__doc__ or "").strip().splitlines()[0]

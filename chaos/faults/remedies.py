@@ -1,0 +1,150 @@
+"""What heals a fault without the tool that applied it: plain values that go to the guard, and what each one does."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from component.process import Gone, Process
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lockd.etcd.connection import Connection
+    from lockd.etcd.gateway import Gateway
+
+TIMEOUT: Final = 10.0
+"""Seconds that etcd may take for one remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How a remedy reaches etcd: a connection as plain values."""
+
+    endpoints: tuple[str, ...]
+    cacert: str | None = None
+    cert: str | None = None
+    key: str | None = None
+    user: str | None = None
+    password: str | None = None
+
+    @classmethod
+    def of(cls, connection: Connection) -> Reach:
+        def text(path: Path | None) -> str | None:
+            return None if path is None else str(path)
+
+        return cls(
+            connection.endpoints,
+            text(connection.cacert),
+            text(connection.cert),
+            text(connection.key),
+            connection.user,
+            connection.password,
+        )
+
+    @contextlib.contextmanager
+    def gateway(self) -> Iterator[Gateway]:
+        # Loaded only when wanted: a guard is to be there within moments.
+        from lockd.etcd.connection import Connection  # noqa: PLC0415
+        from lockd.etcd.gateway import Gateway  # noqa: PLC0415
+        from lockd.etcd.witness import Witness  # noqa: PLC0415
+
+        def path(text: str | None) -> Path | None:
+            return None if text is None else Path(text)
+
+        connection = Connection(
+            endpoints=tuple(self.endpoints),
+            cacert=path(self.cacert),
+            cert=path(self.cert),
+            key=path(self.key),
+            user=self.user,
+            password=self.password,
+        )
+        gateway = Gateway(connection, purpose="chaos-guard", witness=Witness())
+        try:
+            yield gateway
+        finally:
+            gateway.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """A stopped process goes on."""
+
+    pid: int
+    started: int
+
+    def do(self) -> str:
+        with contextlib.suppress(Gone):
+            Process(self.pid, self.started).send(signal.SIGCONT)
+        return f"process {self.pid} goes on"
+
+
+@dataclass(frozen=True, slots=True)
+class Overwrite:
+    """A file gets back what it held."""
+
+    path: str
+    text: str
+
+    def do(self) -> str:
+        with contextlib.suppress(FileNotFoundError), Path(self.path).open("r+", encoding="utf-8") as file:
+            file.write(self.text)
+        return f"{self.path} is as it was"
+
+
+@dataclass(frozen=True, slots=True)
+class Disarm:
+    """An alarm that was raised ends."""
+
+    reach: Reach
+    member_id: int
+    kind: str
+
+    def do(self) -> str:
+        from lockd.etcd.maintenance import Alarm, Maintenance  # noqa: PLC0415
+
+        with self.reach.gateway() as gateway:
+            Maintenance(gateway).disarm(Alarm(self.member_id, self.kind), timeout=TIMEOUT)
+        return f"the alarm {self.kind} is disarmed"
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """A key that holds what a fault put there is deleted; one that somebody has written since stays."""
+
+    reach: Reach
+    key: str
+    value: str
+
+    def do(self) -> str:
+        from lockd.ports import Compare, Delete, Field, Txn  # noqa: PLC0415
+
+        ours = Compare(self.key, Field.VALUE, self.value.encode())
+        with self.reach.gateway() as gateway:
+            gateway.txn(Txn(compares=(ours,), then=(Delete(self.key),)), timeout=TIMEOUT)
+        return f"{self.key} holds nothing of ours"
+
+
+Remedy = Continue | Overwrite | Disarm | Withdraw
+
+_KINDS: Final = {kind.__name__: kind for kind in (Continue, Overwrite, Disarm, Withdraw)}
+
+
+def encode(remedy: Remedy) -> str:
+    """One line."""
+    return json.dumps({"kind": type(remedy).__name__, **asdict(remedy)})
+
+
+def decode(line: str) -> Remedy:
+    """The remedy that `encode` made the line of."""
+    document: dict[str, Any] = json.loads(line)
+    kind = _KINDS[document.pop("kind")]
+    if "reach" in document:
+        document["reach"] = Reach(**{f.name: document["reach"][f.name] for f in fields(Reach)})
+    remedy: Remedy = kind(**document)
+    return remedy
