@@ -1,4 +1,4 @@
-"""Generate lockd/v1 and replica/v1 from proto/: `make gen`; with --check only tell what differs.
+"""Generate lockd/v1 and replica/v1 from proto/, and schemas from models: `make gen`; --check only tells what differs.
 
 The result is the same for the same sources and the same grpcio-tools, which the lock file pins.
 """
@@ -13,14 +13,19 @@ from pathlib import Path
 
 from grpc_tools import protoc
 
+from chaos.scenario import schema as scenario_schema
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("lockd/v1", "replica/v1")
+TEXTS = {"chaos/scenario/scenario.schema.json": scenario_schema.render}
+"""Single files by their path, with what makes them."""
+
 HEADER = '"""Generated from proto/{package}: change that, then run `make gen`."""\n'
 
 
 def generate(into: Path) -> dict[str, bytes]:
     """All generated files by their path in the tree; a package without sources has none."""
-    files: dict[str, bytes] = {}
+    files = {name: render().encode() for name, render in TEXTS.items()}
     for package in PACKAGES:
         sources = sorted((ROOT / "proto" / package).glob("*.proto"))
         if not sources:
@@ -44,7 +49,8 @@ def compile_protos(into: Path, outputs: tuple[str, ...], sources: list[Path]) ->
 def committed() -> dict[str, bytes]:
     """The generated files as they stand in the tree."""
     paths = (path for package in PACKAGES for path in (ROOT / package).glob("*.py*"))
-    return {str(path.relative_to(ROOT)): path.read_bytes() for path in paths}
+    texts = (path for name in TEXTS if (path := ROOT / name).exists())
+    return {str(path.relative_to(ROOT)): path.read_bytes() for path in (*paths, *texts)}
 
 
 def main() -> None:

@@ -1,0 +1,28 @@
+import re
+
+import pytest
+
+from chaos.scenario.length import PATTERN, Length, problem
+from chaos.scenario.timing import DEFAULTS, FAST
+
+
+@pytest.mark.parametrize(
+    ("text", "fast", "default"),
+    [
+        ("5s", 5, 5),
+        ("0", 0, 0),
+        ("1m30s", 90, 90),
+        ("1.5 lease", 4.5, 22.5),
+        ("1 lease + 2s", 5, 17),
+        ("2 retry-period+0.5 renew-deadline", 2, 9),
+    ],
+)
+def test_lengths_in_seconds(text, fast, default):
+    assert (Length.parse(text).under(FAST), Length.parse(text).under(DEFAULTS)) == (fast, default)
+    assert re.search(PATTERN, text)
+
+
+@pytest.mark.parametrize("text", ["5", "lease", "1 leases", "-1s", "1 lease +", "1s 2s", ""])
+def test_what_is_no_length(text):
+    assert problem(text).startswith(f"invalid length {text!r}: ")
+    assert not re.search(PATTERN, text)
