@@ -6,9 +6,10 @@ import threading
 from typing import TYPE_CHECKING, Final
 
 from chaos.auditor import Auditor
-from chaos.checks import ALWAYS, SETTLED, judge
+from chaos.checks import judge
 from chaos.ledger import Ledger
 from chaos.pods import lives
+from chaos.record import Record
 from chaos.report import Report
 from chaos.unplaced import unplaced
 
@@ -39,7 +40,7 @@ def audited(gateway: Gateway, prefix: str, *, wait: float | None, clock: Clock) 
             ledger = Ledger.of(auditor.history(within=READ))
             settled = wait is None or _settled(ledger)
             if settled or clock.now() >= end:
-                return Report.of(ledger, judge(ledger, ALWAYS if wait is None else SETTLED))
+                return Report.of(ledger, judge(Record(ledger=ledger, settled=wait is not None)))
             clock.wait(threading.Event(), POLL)
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
-from chaos.history import Change, History
+from chaos.history import Change, History, Stamp
 from component.clock import SystemClock
 from lockd.errors import Compacted, HistoryLost, PermissionDenied, StoreError, Unavailable
 from lockd.etcd.classify import TIMED_OUT
@@ -32,14 +31,6 @@ found them then says that nothing is missing, but for keys put and deleted again
 
 READ: Final = 10.0
 """Seconds that one read may take."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """When the watch brought a revision: on CLOCK_BOOTTIME, and in wall seconds for display."""
-
-    now: float
-    wall: float
 
 
 class Collected:
@@ -145,6 +136,11 @@ class Auditor:
         """When the watch brought this revision; None: it hasn't, or nothing under the prefix changed there."""
         with self._lock:
             return self._stamps.get(revision)
+
+    def stamps(self) -> dict[int, Stamp]:
+        """When the watch brought each revision at which something under the prefix changed."""
+        with self._lock:
+            return dict(self._stamps)
 
     def _sink(self, item: WatchBatch | WatchProgress | WatchCompacted | WatchInterrupted) -> None:
         stamp = Stamp(self._clock.now(), self._clock.wall())

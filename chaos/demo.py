@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from chaos import observed, spans, workload
+from chaos import spans, workload
 from chaos.auditor import Auditor
-from chaos.checks import SETTLED, judge
+from chaos.checks import judge
 from chaos.cluster import launch
 from chaos.cluster.local import LocalCluster
 from chaos.errors import Interrupted, TooSlow
 from chaos.handoff import FAULT, handoffs
 from chaos.ledger import Ledger
-from chaos.observed import Fault, Observed
+from chaos.measure.phases import Succession, moments, successions
+from chaos.record import Action, Effect, Record
 from chaos.report import Report
 from component import tracing
 from component.clock import SystemClock
@@ -58,7 +59,7 @@ class Outcome:
     """
 
     report: Report
-    observed: tuple[Observed, ...]
+    observed: tuple[Succession, ...]
     handoffs: tuple[Handoff, ...]
     placement: dict[str, str]
     names: dict[str, str]
@@ -126,33 +127,43 @@ class _Run:
             self._create("nodes.yaml")
             self._create("web.yaml")
             self._bound("bind pods")
-            faults = [self._hand_over(what, manifest) for what, manifest in FAULTS]
+            actions = [self._hand_over(what, manifest) for what, manifest in FAULTS]
             self._progress("judge etcd's history", 0, 1)
             ledger = Ledger.of(auditor.history(within=PATIENCE))
             self._progress("judge etcd's history", 1, 1)
+            record = Record(ledger=ledger, stamps=auditor.stamps(), actions=tuple(actions))
             return Outcome(
-                report=Report.of(ledger, judge(ledger, SETTLED)),
-                observed=observed.observe(ledger, faults, auditor.stamp),
+                report=Report.of(ledger, judge(Record(ledger=ledger))),
+                observed=successions(record),
                 handoffs=(),
                 placement=workload.placement(self._gateway, self._plan.prefix),
                 names=self._names,
-                moments=observed.moments(ledger, auditor.stamp),
+                moments=moments(record),
             )
 
-    def _hand_over(self, what: str, manifest: str) -> Fault:
+    def _hand_over(self, what: str, manifest: str) -> Action:
         """End the leader, create pods meanwhile, and wait until another has bound them."""
         told = f"hand-off by {what}"
         leader = self._leader(told)
         self._progress(told, 0, 1)
         hurt: Callable[[Target], None] = self._cluster.kill if what == "kill -9" else self._cluster.terminate
-        fault = Fault(what, leader.identity, self._clock.now())
+        effect = Effect.KILL if what == "kill -9" else Effect.STOP
         wall = self._clock.wall()
+        action = Action(
+            fault=what,
+            effect=effect,
+            target=leader.name,
+            identity=leader.identity,
+            at=self._clock.now(),
+            wall=wall,
+            heals=False,
+        )
         hurt(leader)
         tracing.emit(FAULT, start=wall, end=wall, attributes={"fault": what, "target": leader.identity})
         self._create(manifest)
         self._leader(told, unlike=leader.identity)
         self._bound(told)
-        return fault
+        return action
 
     def _create(self, manifest: str) -> None:
         drafts = workload.shipped(manifest)

@@ -39,6 +39,14 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Stamp:
+    """When a watch brought a revision: on CLOCK_BOOTTIME, and in wall seconds, the two read one after the other."""
+
+    now: float
+    wall: float
+
+
+@dataclass(frozen=True, slots=True)
 class History:
     """What happened under one prefix.
 

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from chaos.handoff import milliseconds
+from chaos.measure.phases import milliseconds as in_ms
 from component.tables import table
 
 if TYPE_CHECKING:
@@ -42,14 +43,14 @@ def document(outcome: Outcome, folder: Path) -> dict[str, Any]:
         "dir": str(folder),
         "handoffs": [
             {
-                "fault": seen.fault.what,
-                "from": seen.fault.target,
-                "to": seen.successor.identity,
-                "token": seen.successor.token,
-                "released_ms": _ms(seen.released),
-                "held_ms": _ms(seen.held),
-                "first_bind_ms": _ms(seen.bound),
-                "phases_ms": told.document()["phases_ms"] if (told := _told(outcome, seen.successor.token)) else None,
+                "fault": seen.action.fault,
+                "from": seen.action.identity,
+                "to": seen.new.identity,
+                "token": seen.new.token,
+                "released_ms": in_ms(seen.released),
+                "held_ms": in_ms(seen.phases.elected),
+                "first_bind_ms": in_ms(seen.phases.first_bind),
+                "phases_ms": told.document()["phases_ms"] if (told := _told(outcome, seen.new.token)) else None,
             }
             for seen in outcome.observed
         ],
@@ -81,17 +82,17 @@ def _latency(outcome: Outcome) -> list[str]:
     head = ("HAND-OFF", "FROM", "TO", "DETECTION", "ELECTION", "WARM-UP", "FIRST BIND", "TOTAL", "RELEASED", "HELD")
     rows = []
     for seen in outcome.observed:
-        told = _told(outcome, seen.successor.token)
+        told = _told(outcome, seen.new.token)
         phases = told.phases if told is not None else {}
         names = ("detection", "election", "warm_up", "first_bind", "total")
         rows.append(
             (
-                seen.fault.what,
-                outcome.names.get(seen.fault.target, "-"),
-                outcome.names.get(seen.successor.identity, "-"),
+                seen.action.fault,
+                outcome.names.get(seen.action.identity, "-"),
+                outcome.names.get(seen.new.identity, "-"),
                 *(milliseconds(phases.get(name)) for name in names),
                 milliseconds(seen.released),
-                milliseconds(seen.held),
+                milliseconds(seen.phases.elected),
             )
         )
     return table(head, rows)
@@ -121,7 +122,3 @@ def _counts(outcome: Outcome) -> str:
         f"{nodes['overcommitted']} of {nodes['count']} nodes overcommitted; "
         f"{writes['guarded']} guarded writes, {writes['user']} by users"
     )
-
-
-def _ms(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds * 1e3, 3)

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chaos.ledger import Ledger
+    from chaos.record import Record
 
 
-def double_binds(ledger: Ledger) -> Iterator[Violation]:
+def double_binds(record: Record) -> Iterator[Violation]:
     """A pod that has a node never goes to another."""
+    ledger = record.ledger
     for pod in lives(ledger):
         for first, second in zip(pod.placements, pod.placements[1:], strict=False):
             yield Violation(
@@ -27,9 +29,10 @@ def double_binds(ledger: Ledger) -> Iterator[Violation]:
             )
 
 
-def lost_pods(ledger: Ledger) -> Iterator[Violation]:
+def lost_pods(record: Record) -> Iterator[Violation]:
     """A pod that waits has a node, a gate, or was told why not."""
-    for pod in lives(ledger):
+    ledger = record.ledger
+    for pod in lives(ledger) if record.settled else ():
         if pod.lost:
             yield Violation(
                 check="lost-pod",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from chaos.ledger import Ledger, Write
     from chaos.objects import Stored
+    from chaos.record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +96,9 @@ def _node(pod: Stored | None) -> str:
     return pod.node if pod is not None else ""
 
 
-def overcommits(ledger: Ledger) -> Iterator[Violation]:
+def overcommits(record: Record) -> Iterator[Violation]:
     """A leader's bind never leaves its node with less than the pods on it ask for. A user may do so, by hand."""
+    ledger = record.ledger
     for found in overcommitted(ledger):
         bind = found.bind
         if bind.token == 0:

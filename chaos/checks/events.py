@@ -9,15 +9,16 @@ from chaos.checks.violation import Violation
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chaos.ledger import Ledger
+    from chaos.record import Record
 
 
-def reused_keys(ledger: Ledger) -> Iterator[Violation]:
+def reused_keys(record: Record) -> Iterator[Violation]:
     """An event's key begins with its author's token, and no second event is ever put there.
 
     A create-if-absent succeeds again once the key has gone, so a copy of a transaction that commits late could
     otherwise write twice. Counting an event up in place, by its own author, is no reuse.
     """
+    ledger = record.ledger
     lives: dict[str, int] = {
         change.key: change.created for change in ledger.history.baseline if change.kind == "events"
     }

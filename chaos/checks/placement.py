@@ -10,12 +10,13 @@ from chaos.unplaced import unplaced
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chaos.ledger import Ledger
+    from chaos.record import Record
 
 
-def needless_waits(ledger: Ledger) -> Iterator[Violation]:
+def needless_waits(record: Record) -> Iterator[Violation]:
     """No node passes for a pod that is left pending: each is asked once more, by a reading of the rules of its own."""
-    for each in unplaced(ledger):
+    ledger = record.ledger
+    for each in unplaced(ledger) if record.settled else ():
         if each.verdict.fits:
             standing = ledger.terms.standing(each.pod.seen)
             yield Violation(

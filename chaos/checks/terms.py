@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from chaos.history import Change
     from chaos.ledger import Ledger
+    from chaos.record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +76,16 @@ def _steps(ledger: Ledger) -> Iterator[_Step]:
             apply(change)
 
 
-def acquires(ledger: Ledger) -> Iterator[Violation]:
+def _judged(record: Record) -> Iterator[_Step]:
+    """The steps that somebody else than a fault made."""
+    by_hand = record.by_hand
+    return (step for step in _steps(record.ledger) if step.revision not in by_hand)
+
+
+def acquires(record: Record) -> Iterator[Violation]:
     """A term begins with its lease, and ends with it: both keys at one revision, naming the same holder."""
     acquisitions: set[tuple[str, str]] = set()
-    for step in _steps(ledger):
+    for step in _judged(record):
         if step.term is None or step.term.value is None:
             continue
         value = TermValue.parse(step.term.value)
@@ -96,9 +103,9 @@ def acquires(ledger: Ledger) -> Iterator[Violation]:
         acquisitions.add((step.lock, value.acquisition))
 
 
-def leases(ledger: Ledger) -> Iterator[Violation]:
+def leases(record: Record) -> Iterator[Violation]:
     """Between its acquire and its release only the holder of the term puts the lease, and never blank."""
-    for step in _steps(ledger):
+    for step in _judged(record):
         if step.lease is None or step.lease.value is None or step.term is not None:
             continue
         named = _lease_holder(step.lease)
@@ -115,8 +122,8 @@ def leases(ledger: Ledger) -> Iterator[Violation]:
             yield step.violation("lease-not-holder", "leases", f"{named} renewed the lease; {held}")
 
 
-def deletions(ledger: Ledger) -> Iterator[Violation]:
+def deletions(record: Record) -> Iterator[Violation]:
     """A term key is never deleted: without it nothing refuses a write of the past."""
-    for step in _steps(ledger):
+    for step in _judged(record):
         if step.term is not None and step.term.value is None:
             yield step.violation("term-deleted", "terms", "the term key was deleted")

@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chaos.ledger import Ledger, Write
+    from chaos.record import Record
 
 
-def tokens(ledger: Ledger) -> Iterator[Violation]:
+def tokens(record: Record) -> Iterator[Violation]:
     """A write at revision r carries 0 or the token in force before r."""
+    ledger = record.ledger
     for write in ledger.writes:
         if write.token == 0:
             continue
@@ -44,8 +46,9 @@ def _reason(ledger: Ledger, write: Write) -> tuple[str, str]:
     return "unknown-token", "which is no term's"
 
 
-def readable(ledger: Ledger) -> Iterator[Violation]:
+def readable(record: Record) -> Iterator[Violation]:
     """A value under an object's key is a stored object: of any other, nobody can say who wrote it."""
+    ledger = record.ledger
     for change, reason in ledger.unreadable:
         standing = ledger.terms.standing(change.revision)
         yield Violation(

@@ -11,9 +11,10 @@ import msgspec
 
 from chaos import workload
 from chaos.auditor import Auditor
-from chaos.checks import SETTLED, judge
+from chaos.checks import judge
 from chaos.ledger import Ledger
 from chaos.pods import lives
+from chaos.record import Record
 from chaos.report import Report
 from lockd.etcd.gateway import Gateway
 from lockd.etcd.retry import settle
@@ -165,7 +166,7 @@ class Crew:
     def report(self) -> dict[str, Any]:
         """The audit's document, of the settled cluster."""
         ledger = self.ledger()
-        return Report.of(ledger, judge(ledger, SETTLED)).document()
+        return Report.of(ledger, judge(Record(ledger=ledger))).document()
 
     def authors(self) -> dict[str, str]:
         """Who bound each pod (`namespace/name`), as the identity of the term; those without a node are left out."""

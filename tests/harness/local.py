@@ -10,11 +10,12 @@ import msgspec
 
 from chaos import workload
 from chaos.auditor import Auditor
-from chaos.checks import SETTLED, judge
+from chaos.checks import judge
 from chaos.cluster import launch
 from chaos.cluster.local import LocalCluster
 from chaos.cluster.plan import FAST, Plan
 from chaos.ledger import Ledger
+from chaos.record import Record
 from chaos.report import Report
 from component.clock import SystemClock
 from lockd.etcd.connection import Connection
@@ -64,7 +65,7 @@ class Local:
     def report(self) -> dict[str, Any]:
         """The audit's document, of the settled cluster."""
         ledger = self.ledger()
-        return Report.of(ledger, judge(ledger, SETTLED)).document()
+        return Report.of(ledger, judge(Record(ledger=ledger))).document()
 
 
 @contextmanager

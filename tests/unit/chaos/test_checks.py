@@ -2,17 +2,16 @@
 
 import pytest
 
-from chaos.checks import ALWAYS, SETTLED, judge
+from chaos.checks import judge
 from chaos.ledger import Ledger
+from chaos.record import Record
 from lockd.record import TermValue
 from tests.harness.history import LOCK, HistoryMaker, event, pod
 
 
-def found(made, checks=SETTLED, **how):
-    return [
-        (violation.check, violation.key, violation.token, violation.term_token)
-        for violation in judge(Ledger.of(made.history(**how)), checks)
-    ]
+def found(made, *, settled=True, **how):
+    record = Record(ledger=Ledger.of(made.history(**how)), settled=settled)
+    return [(each.check, each.key, each.token, each.term_token) for each in judge(record)]
 
 
 @pytest.fixture
@@ -264,9 +263,9 @@ def test_who_asks_for_nothing_of_what_a_user_overcommitted_may_be_bound(made):
 
 def test_lost_pod(made):
     lost = made.revision - 2  # the put of p2, before the acquire and the bind
-    assert found(made, ALWAYS) == []
+    assert found(made, settled=False) == []
     assert found(made) == [("lost-pod", "pods/default/p2", 0, 0)]
-    (violation,) = judge(Ledger.of(made.history()), SETTLED)
+    (violation,) = judge(Record(ledger=Ledger.of(made.history())))
     assert violation.revision == lost
 
 

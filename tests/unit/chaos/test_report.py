@@ -1,14 +1,15 @@
 import pytest
 
-from chaos.checks import SETTLED, judge
+from chaos.checks import judge
 from chaos.ledger import Ledger
+from chaos.record import Record
 from chaos.report import Report
 from tests.harness.history import HistoryMaker, event
 
 
 def report_of(made, **how):
     ledger = Ledger.of(made.history(**how))
-    return Report.of(ledger, judge(ledger, SETTLED))
+    return Report.of(ledger, judge(Record(ledger=ledger)))
 
 
 @pytest.fixture

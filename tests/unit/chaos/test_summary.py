@@ -3,11 +3,12 @@ from pathlib import Path
 import pytest
 
 from chaos import summary
-from chaos.checks import SETTLED, judge
+from chaos.checks import judge
 from chaos.demo import Outcome
 from chaos.handoff import handoffs
 from chaos.ledger import Ledger
-from chaos.observed import Fault, Observed
+from chaos.measure.phases import Phases, Succession
+from chaos.record import Action, Effect, Record
 from chaos.report import Report
 from tests.harness.history import HistoryMaker
 from tests.harness.terms import NEW, OLD, new_term, old_term
@@ -24,9 +25,20 @@ def outcome():
     ledger = Ledger.of(made.history())
     spans = [*old_term(), *new_term(107.0)]
     spans[-4].attributes["token"] = new
+    killed = Action(fault="kill -9", effect=Effect.KILL, target="replica-1", identity=OLD, at=0.0)
+    terms = ledger.terms.by_token
     return Outcome(
-        report=Report.of(ledger, judge(ledger, SETTLED)),
-        observed=(Observed(Fault("kill -9", OLD, 0.0), ledger.terms.by_token[new], None, 2.5, None),),
+        report=Report.of(ledger, judge(Record(ledger=ledger))),
+        observed=(
+            Succession(
+                action=killed,
+                old=terms[old],
+                new=terms[new],
+                takeover="",
+                released=None,
+                phases=Phases(elected=2.5),
+            ),
+        ),
         handoffs=handoffs(spans),
         placement={"default/web-1": "n1", "default/web-2": "n1", "default/api-1": ""},
         names={OLD: "replica-1", NEW: "replica-2"},

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chaos.checks import SETTLED, judge
+from chaos.checks import judge
 from chaos.ledger import Ledger
+from chaos.record import Record
 from chaos.report import Report
 from chaos.unplaced import unplaced
 from tests.harness.history import HistoryMaker
@@ -34,12 +35,12 @@ def test_a_pod_that_no_node_takes(made):
     (found,) = of(made)
     assert (found.pod.key, found.message, found.verdict.fits) == ("pods/default/big", REFUSED, "")
     assert found.verdict.reasons == {"Insufficient cpu": 2}
-    assert judge(Ledger.of(made.history()), SETTLED) == ()
+    assert judge(Record(ledger=Ledger.of(made.history()))) == ()
 
 
 def test_a_pod_that_a_node_takes_waits_needlessly(made):
     made.pod("small", cpu="1", token=made.token, refused=REFUSED)
-    (violation,) = judge(Ledger.of(made.history()), SETTLED)
+    (violation,) = judge(Record(ledger=Ledger.of(made.history())))
     assert (violation.check, violation.key) == ("needless-wait", "pods/default/small")
     assert (violation.token, violation.term_token) == (made.token, made.token)
     assert violation.message == f'is pending ("{REFUSED}"), and n2 would take it'
@@ -57,14 +58,14 @@ def test_pods_that_want_nothing_of_us_are_not_judged(made):
     made.pod("gated", gate="wait")
     made.pod("foreign", scheduler="another")
     assert [each.verdict.unjudged for each in of(made)] == ["scheduling gates", "another scheduler's"]
-    assert judge(Ledger.of(made.history()), SETTLED) == ()
+    assert judge(Record(ledger=Ledger.of(made.history()))) == ()
 
 
 def test_the_report_tells_each(made):
     made.pod("big", cpu="2", token=made.token, refused=REFUSED)
     made.pod("gated", gate="wait")
     ledger = Ledger.of(made.history())
-    report = Report.of(ledger, judge(ledger, SETTLED))
+    report = Report.of(ledger, judge(Record(ledger=ledger)))
     assert report.document()["unplaced"][0] == {
         "key": "/lockd/pods/default/big",
         "message": REFUSED,

@@ -8,10 +8,11 @@ import threading
 import pytest
 
 from chaos.auditor import Auditor
-from chaos.checks import SETTLED, judge
+from chaos.checks import judge
 from chaos.cluster.plan import Plan
 from chaos.cluster.replicas import Replicas
 from chaos.ledger import Ledger
+from chaos.record import Record
 from chaos.report import Report
 from chaos.workload import placement
 from lockd.etcd.embedded import Embedded
@@ -121,7 +122,7 @@ def test_an_etcd_restored_under_two_replicas_ends_both_and_they_go_on_afresh(pre
                 ledger = Ledger.of(auditor.history(within=20.0))
             identities = {state.identity for state in supervised.replicas.state()}
             logs = [log.read_text() for log in supervised.logs()]
-        report = Report.of(ledger, judge(ledger, SETTLED)).document()
+        report = Report.of(ledger, judge(Record(ledger=ledger))).document()
         assert report["violations"] == []
         assert (report["pods"]["bound"], report["pods"]["double_bound"]) == (2 * PODS, 0)
         assert {term["identity"] for term in report["terms"]} <= identities

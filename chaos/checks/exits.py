@@ -1,0 +1,108 @@
+"""A process ends with the code of its reason, and as soon as that reason allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chaos.beliefs import beliefs
+from chaos.checks.violation import Violation
+from chaos.handoff import LOST
+from chaos.record import Effect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chaos.record import Exit, Record
+
+KILLED = -9
+LOST_CODE = 1
+"""Of whoever lost the lease, or failed."""
+
+
+def codes(record: Record) -> Iterator[Violation]:
+    """0 for who was asked to end, -9 for who was killed, 1 for who lost its lease or failed; nothing else."""
+    killed = {action.identity for action in record.actions if action.effect is Effect.KILL}
+    switched = any(change.kind == "switchovers" for change in record.ledger.history.everything())
+    for end in record.exits:
+        asked = _asked(record, end.identity)
+        problem = ""
+        if end.code == KILLED and end.identity in killed:
+            continue
+        if end.code < 0:
+            problem = f"was ended by signal {-end.code}, which no fault sent"
+        elif asked is not None and end.code != 0 and not _lost(record, end):
+            problem = f"ended with {end.code} though it was asked to end"
+        elif asked is None and end.code == 0 and not switched:
+            problem = "ended with 0 though nobody had asked it to"
+        elif end.code not in (0, LOST_CODE):
+            problem = f"ended with {end.code}, which is no code of a lost lease"
+        if problem:
+            asked_line = () if asked is None else (f"{record.moment(asked)}  it was asked to end",)
+            yield Violation(
+                check="exit-code",
+                message=f"{end.name} {problem}",
+                identity=end.identity,
+                at=end.at,
+                evidence=(*asked_line, f"{record.moment(end.at)}  {end.name} ended with {end.code}"),
+            )
+
+
+def bounds(record: Record) -> Iterator[Violation]:
+    """Nobody outlives the reason of its end by more than the bound for it."""
+    ends = {end.identity: end for end in record.exits}
+    for identity, since, bound, why in _due(record):
+        end = ends.get(identity)
+        due = since + bound + record.slack + _stood_still(record, identity, since)
+        if (end.at if end is not None else record.until) <= due:
+            continue
+        name = record.name(identity)
+        yield Violation(
+            check="exit-late",
+            message=f"{name} {why}, and was still there {bound:.3f} s later",
+            identity=identity,
+            at=since,
+            evidence=(
+                f"{record.moment(since)}  {name} {why}",
+                f"{record.moment(since + bound)}  it was to be gone",
+                f"{record.moment(end.at)}  it ended with {end.code}"
+                if end is not None
+                else f"{record.moment(record.until)}  watching ended, and it was still there",
+            ),
+        )
+
+
+def _due(record: Record) -> Iterator[tuple[str, float, float, str]]:
+    """Who is to end: identity, since when it has a reason, seconds that it may take, and the reason."""
+    timing = record.timing
+    for account in record.accounts:
+        for span in account.told(LOST):
+            yield account.identity, span.start, timing.exit_seconds, "told that it lost its lease"
+    for identity in {action.identity for action in record.actions} | {end.identity for end in record.exits}:
+        asked = _asked(record, identity)
+        if asked is not None:
+            yield identity, asked, timing.drain_timeout + timing.exit_seconds, "was asked to end"
+    led = beliefs(record)
+    bound = timing.renew_deadline + timing.exit_seconds
+    for cut in record.cut_off:
+        leads = any(each.identity == cut.identity and each.began <= cut.at < each.ended for each in led)
+        if leads and (cut.until or record.until) - cut.at > bound:
+            yield cut.identity, cut.at, bound, "led and was cut off from etcd"
+
+
+def _asked(record: Record, identity: str) -> float | None:
+    """When a process was first asked to end."""
+    told = [end.asked_at for end in record.exits if end.identity == identity and end.asked_at is not None]
+    did = [each.at for each in record.actions if each.effect is Effect.STOP and each.identity == identity]
+    return min((*told, *did), default=None)
+
+
+def _lost(record: Record, end: Exit) -> bool:
+    """Did it tell that it lost its lease for another reason than being asked?"""
+    account = record.account(end.identity)
+    return account is not None and any(not span.attributes.get("release", True) for span in account.told(LOST))
+
+
+def _stood_still(record: Record, identity: str, since: float) -> float:
+    """Seconds for which a process was stopped after it got a reason to end."""
+    pauses = [each for each in record.actions if each.effect is Effect.PAUSE and each.identity == identity]
+    return sum(max(0.0, min(each.over_at, record.until) - max(each.at, since)) for each in pauses)
