@@ -22,6 +22,7 @@ from chaos.output import failures, output_option, show
 from component.clock import SystemClock
 from component.console import CHECK_FAILED, OneLineGroup, note, say
 from component.durations import DURATION
+from component.heed import heed
 from component.progress import progress
 from lockd.errors import ConfigError
 from lockd.flags import DEFAULT_PREFIX, PREFIX, connection_options
@@ -168,8 +169,7 @@ def _detach(plan: Plan) -> None:
 def _stop_by_signal() -> threading.Event:
     """Set by Ctrl-C, SIGTERM, or the end of the terminal."""
     stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: stop.set())
+    heed((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), lambda _: stop.set())
     return stop
 
 

@@ -17,6 +17,7 @@ from component import logs, metrics, tracing
 from component.clock import SystemClock
 from component.console import FAILED, USAGE, OneLineGroup, leave, say
 from component.durations import DURATION
+from component.heed import heed
 from component.listening import CannotListen
 from lockd.errors import ConfigError, LockdError
 from lockd.flags import Usage, connection_options
@@ -77,8 +78,7 @@ def run(connection: Connection, prefix: str, trace_file: Path | None, **flags: A
         spans = tracing.setup(service=SERVICE, instance=identity, trace_file=trace_file, clock=clock)
         numbers = metrics.setup(service=SERVICE, instance=identity)
         replica = setup(config, numbers, watchdog=watchdog, clock=clock)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: replica.request_stop())
+        heed((signal.SIGTERM, signal.SIGINT), lambda _: replica.request_stop())
         replica.listen()
         outcome = replica.run()
     except ConfigError as error:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from component import tracing
 from component.clock import LONGEST_WAIT
+from component.heed import heed
 from component.job import FOR_ALL, FOR_ONE, Job
 from component.lifecycle import Group
 from component.ward import Ended, NotStarted
@@ -156,9 +157,8 @@ class Contender:
 
     def run(self) -> Outcome:
         """From the first attempt to the end of the command. For the main thread: signals arrive there."""
-        for number in FOR_ALL | FOR_ONE:
-            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, and a script's background, stay what they are
-                signal.signal(number, lambda number, _: self._inbox.put(signal.Signals(number)))
+        ignored = {number for number in FOR_ALL | FOR_ONE if signal.getsignal(number) is signal.SIG_IGN}
+        heed((FOR_ALL | FOR_ONE) - ignored, self._inbox.put)  # nohup, and a script's background, stay what they are
         began = self._clock.now()
         self._group.spawn("candidate", self._registration.run, self._group.stop)
         self._group.spawn("elector", self._run_elector)

@@ -15,6 +15,7 @@ from component import logs, metrics, tracing
 from component.clock import SystemClock
 from component.console import FAILED, USAGE, OneLineGroup, leave
 from component.exit import leave as leave_process
+from component.heed import heed
 from component.listening import CannotListen
 from lockd.daemon.config import ServeConfig
 from lockd.daemon.listening import Address, Security, default_socket
@@ -97,8 +98,7 @@ def serve(connection: Connection, prefix: str, trace_file: Path | None, **flags:
         spans = tracing.setup(service=SERVICE, instance=instance, trace_file=trace_file, clock=clock)
         numbers = metrics.setup(service=SERVICE, instance=instance)
         daemon = Daemon(config, metrics=numbers, clock=clock)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: daemon.request_stop())
+        heed((signal.SIGTERM, signal.SIGINT), lambda _: daemon.request_stop())
         code = daemon.wait() if daemon.start() else 0
     except ConfigError as error:
         leave(error.problems, USAGE)
