@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import signal
 import tempfile
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +17,10 @@ from chaos.cluster.plan import FAST, Plan
 from chaos.cluster.supervisor import supervise
 from chaos.demo import run
 from chaos.output import failures, output_option, show
+from chaos.stopping import stop_by_signal
 from component.clock import SystemClock
 from component.console import CHECK_FAILED, OneLineGroup, note, say
 from component.durations import DURATION
-from component.heed import heed
 from component.progress import progress
 from lockd.errors import ConfigError
 from lockd.flags import DEFAULT_PREFIX, PREFIX, connection_options
@@ -47,6 +45,8 @@ def main() -> None:
 @click.option("--fast", is_flag=True, help="Leases of 3 s in place of 15 s.")
 @click.option("--dir", "folder", type=FOLDER, help="Where all of it lies; by default a new folder for temporary files.")
 @click.option("--prefix", type=PREFIX, default=DEFAULT_PREFIX, show_default=True, help="Where all keys are.")
+@click.option("--lockd", "daemons", type=click.IntRange(0, 50), default=0, show_default=True, help="Lock services.")
+@click.option("--proxied", is_flag=True, help="Let all of them talk through links that can be cut and slowed down.")
 @click.option("--detach", is_flag=True, help="Return once the cluster is healthy; it lives on.")
 @click.option("--no-restart", is_flag=True, help="Leave a replica that has ended ended.")
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
@@ -57,11 +57,13 @@ def up(
     fast: bool,
     folder: Path | None,
     prefix: str,
+    daemons: int,
+    proxied: bool,
     detach: bool,
     no_restart: bool,
     flags: tuple[str, ...],
 ) -> None:
-    """Make a cluster of real etcd members and replicas, and keep it until Ctrl-C or `chaosctl down`.
+    """Make a cluster of real etcd members, replicas and lock services, and keep it until Ctrl-C or `chaosctl down`.
 
     What follows `--` are FLAGS for `replica run`. With --detach the cluster's folder is printed on stdout.
     """
@@ -72,12 +74,14 @@ def up(
         replicas=replicas,
         restart=not no_restart,
         flags=(*(FAST if fast else ()), *flags),
+        daemons=daemons,
+        proxied=proxied,
     )
     with failures():
         if detach:
             _detach(plan)
         else:
-            supervise(plan, _stop_by_signal(), tell=note)
+            supervise(plan, stop_by_signal(), tell=note)
 
 
 @main.command()
@@ -135,7 +139,7 @@ def demo(*, fast: bool, folder: Path | None, keep: bool, form: str) -> None:
     plan = Plan(folder=folder, flags=FAST if fast else ())
     try:
         with failures(), progress() as told:
-            outcome = run(plan, told, _stop_by_signal(), keep=keep)
+            outcome = run(plan, told, stop_by_signal(), keep=keep)
     except BaseException:
         note(f"logs and traces are left in {folder}{remove}")
         raise
@@ -156,7 +160,7 @@ def _detach(plan: Plan) -> None:
             def healthy(health: Health) -> None:
                 told(f"start {plan.members} etcd members and {plan.replicas} replicas", health.parts, health.of)
 
-            state = launch.await_health(plan, supervisor, _stop_by_signal(), progress=healthy)
+            state = launch.await_health(plan, supervisor, stop_by_signal(), progress=healthy)
     except BaseException:
         supervisor.end(clock=SystemClock())
         raise
@@ -166,11 +170,4 @@ def _detach(plan: Plan) -> None:
     say(str(plan.folder))
 
 
-def _stop_by_signal() -> threading.Event:
-    """Set by Ctrl-C, SIGTERM, or the end of the terminal."""
-    stop = threading.Event()
-    heed((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), lambda _: stop.set())
-    return stop
-
-
-main.add_command(bench_command(_stop_by_signal))
+main.add_command(bench_command(stop_by_signal))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from chaos.cluster.plan import Plan
+
+_LOGS: Final = ("replica-*.log", "lockd-*.log", "proxy.log")
 
 
 def put_aside(plan: Plan) -> Path | None:
@@ -19,7 +21,8 @@ def put_aside(plan: Plan) -> Path | None:
     Raises:
         OSError: A file can't be moved.
     """
-    old = [*sorted(plan.logs.glob("replica-*.log")), *sorted(plan.traces.glob("*.jsonl"))]
+    logs = (path for name in _LOGS for path in sorted(plan.logs.glob(name)))
+    old = [*logs, *sorted(plan.traces.glob("*.jsonl"))]
     if not old:
         return None
     number = 1

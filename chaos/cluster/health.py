@@ -1,4 +1,4 @@
-"""How far a cluster has come up: asked of each replica over HTTP."""
+"""How far a cluster has come up: asked of each replica and each `lockd` over HTTP."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ TIMEOUT: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What the replicas say.
+    """What the replicas say, and each `lockd`.
 
     Attributes:
         ready: How many are ready.
-        replicas: How many there are.
-        leader: The name of the one that leads, or "".
+        processes: How many there are.
+        leader: The name of the replica that leads, or "".
     """
 
     ready: int
-    replicas: int
+    processes: int
     leader: str
 
     @property
@@ -35,21 +35,22 @@ class Health:
 
     @property
     def of(self) -> int:
-        return self.replicas + 1
+        return self.processes + 1
 
     @property
     def healthy(self) -> bool:
-        return self.ready == self.replicas and bool(self.leader)
+        return self.ready == self.processes and bool(self.leader)
 
     def __str__(self) -> str:
-        return f"{self.ready} of {self.replicas} replicas ready, {self.leader or 'no leader'}"
+        return f"{self.ready} of {self.processes} ready, {self.leader or 'no leader'}"
 
 
 def ask(state: ClusterState) -> Health:
-    """Ask every replica of a cluster."""
-    ready = sum(status_of(replica.http, "/readyz") == 200 for replica in state.replicas)
+    """Ask every replica of a cluster, and every `lockd`."""
+    asked = [*(replica.http for replica in state.replicas), *(daemon.http for daemon in state.daemons)]
+    ready = sum(status_of(http, "/readyz") == 200 for http in asked)
     leader = next((replica.name for replica in state.replicas if status_of(replica.http, "/leader") == 200), "")
-    return Health(ready, len(state.replicas), leader)
+    return Health(ready, len(asked), leader)
 
 
 def status_of(url: str, path: str, *, timeout: float = TIMEOUT) -> int:

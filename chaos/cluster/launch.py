@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -79,15 +80,7 @@ def _log(plan: Plan) -> Path:
 
 
 def _command(plan: Plan) -> list[str]:
-    return [
-        *(sys.executable, "-m", "chaos", "up"),
-        f"--dir={plan.folder}",
-        f"--etcd={plan.members}",
-        f"--replicas={plan.replicas}",
-        f"--prefix={plan.prefix}",
-        *([] if plan.restart else ["--no-restart"]),
-        *("--", *plan.flags),
-    ]
+    return [sys.executable, "-m", "chaos.cluster", json.dumps(plan.document())]
 
 
 def await_health(
@@ -99,7 +92,7 @@ def await_health(
     clock: Clock | None = None,
     within: float = PATIENCE,
 ) -> ClusterState:
-    """Wait until all replicas are ready and one leads.
+    """Wait until all replicas, and each `lockd`, are ready, and a replica leads.
 
     Args:
         stop: Gives up at once.
@@ -112,7 +105,7 @@ def await_health(
     """
     clock = clock or SystemClock()
     end = clock.now() + within
-    seen = health.Health(0, plan.replicas, "")
+    seen = health.Health(0, plan.replicas + plan.daemons, "")
     while True:
         try:
             state = files.read(plan.folder)

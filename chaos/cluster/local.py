@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import socket
 from typing import TYPE_CHECKING, Final
 
 from chaos.cluster import state as files
 from chaos.cluster.interface import Target
 from chaos.cluster.process import eventually
+from chaos.control import Caller, Refused, Unheard
+from chaos.errors import NotStarted, TooSlow
+from chaos.proxy.links import ProxyLinks
 from component.clock import SystemClock
 from component.process import Process
 from lockd.errors import StoreError
@@ -19,12 +23,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chaos.cluster.state import ClusterState
-    from chaos.proxy.interface import Links
     from component.clock import Clock
     from lockd.etcd.gateway import Gateway
 
 TIMEOUT: Final = 5.0
 """Seconds that etcd may take to name the leader."""
+
+STARTING: Final = 30.0
+"""Seconds until whoever was started again must listen."""
 
 ASKING: Final = 1.0
 """Seconds that one member may take to say who leads."""
@@ -74,21 +80,26 @@ class LocalCluster:
         )
 
     def daemons(self) -> tuple[Target, ...]:
-        return ()
+        return tuple(
+            Target(daemon.name, f"{socket.gethostname()}_{daemon.pid}", daemon.pid, daemon.started, daemon.address)
+            for daemon in self.state().daemons
+        )
 
-    def links(self) -> Links | None:
-        return None
+    def links(self) -> ProxyLinks | None:
+        found = self.state().links
+        return ProxyLinks(found.control) if found is not None else None
 
     def endpoints(self) -> tuple[str, ...]:
         return tuple(member.endpoint for member in self.state().etcd)
 
     def etcd_leader(self) -> Target | None:
+        newest, leader = 0, None
         for member in self.etcd_members():
             with contextlib.suppress(StoreError):
                 status = self._gateway.status(member.address, timeout=ASKING)
-                if status.leader and status.leader == status.member_id:
-                    return member
-        return None
+                if status.leader == status.member_id and status.raft_term > newest:
+                    newest, leader = status.raft_term, member
+        return leader
 
     def leader(self) -> Target | None:
         namespace, _, name = self._lock.partition("/")
@@ -97,6 +108,28 @@ class LocalCluster:
         record = LeaderRecord.parse(found[0].value) if found else None
         holder = record.holder_identity if record is not None else ""
         return next((replica for replica in self.replicas() if replica.identity == holder), None)
+
+    def start(self, target: Target) -> Target:
+        try:
+            with Caller(self.state().control, timeout=STARTING) as caller:
+                answer = caller.ask("start", name=target.name)
+        except (Unheard, Refused) as error:
+            raise NotStarted((f"{target.name} can't be started: {error}",), 1) from error
+        process = Process(**answer)
+
+        def shown() -> Target | None:
+            everybody = (*self.replicas(), *self.etcd_members(), *self.daemons())
+            return next(
+                (each for each in everybody if (each.pid, each.started) == (process.pid, process.started)), None
+            )
+
+        eventually(lambda: not process.alive or _is_dialled(shown()), clock=self._clock, within=STARTING)
+        found = shown()
+        if not process.alive:
+            raise NotStarted((f"{target.name} ended again at once: see {self._folder}",), 1)
+        if found is None or not _is_dialled(found):
+            raise TooSlow(f"{target.name} does not listen within {STARTING:g} s of its start: see {self._folder}")
+        return found
 
     def kill(self, target: Target) -> None:
         process = _process(target)
@@ -113,6 +146,15 @@ class LocalCluster:
 
     def resume(self, target: Target) -> None:
         _process(target).send(signal.SIGCONT)
+
+
+def _is_dialled(target: Target | None) -> bool:
+    """Does it listen?"""
+    if target is None:
+        return False
+    host, _, port = target.address.removeprefix("http://").rpartition(":")
+    with socket.socket() as probe:
+        return probe.connect_ex((host, int(port))) == 0
 
 
 def _process(target: Target) -> Process:

@@ -1,4 +1,4 @@
-"""The etcd members of a supervised cluster: shown, and their ends told. Nobody starts one again."""
+"""The etcd members of a supervised cluster: shown, their ends told, started again only if somebody asks for it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from chaos.cluster.state import MemberState
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from component.process import Process
     from lockd.etcd.member import Member
 
 
@@ -30,6 +31,23 @@ class Members:
             code = member.child.exit_code or 0
             how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
             self._tell(f"{member.name} {how}; it is not started again; its log is {member.log}")
+
+    def again(self, name: str) -> Process | None:
+        """Start a member on its data and port that has ended; None: there is no such member.
+
+        Returns:
+            Its process, the present one if it runs.
+
+        Raises:
+            OSError: It can't be started.
+        """
+        member = next((member for member in self._members if member.name == name), None)
+        if member is None:
+            return None
+        if not member.alive:
+            member.start()
+            self._tell(f"{member.name} started again (pid {member.pid})")
+        return member.child.process
 
     def state(self) -> tuple[MemberState, ...]:
         """As cluster.json tells it. One that has ended is shown as it was."""

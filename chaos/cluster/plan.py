@@ -1,4 +1,4 @@
-"""What a cluster is to be: how many of what, and how each replica is started."""
+"""What a cluster is to be: how many of what, and what its processes are given."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import os
 import socket
 import sys
-import uuid
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -88,57 +87,17 @@ class Plan:
         return tuple(f"lockd-{number}" for number in range(1, self.daemons + 1))
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """One start of one replica."""
-
-    name: str
-    identity: str
-    port: int
-    log: Path
-    trace: Path
-
-    @classmethod
-    def of(cls, plan: Plan, name: str, *, port: int, restarts: int) -> Launch:
-        """A start with a new identity. Its trace file is its own: the last line of its predecessor's may be torn."""
-        return cls(
-            name=name,
-            identity=f"{socket.gethostname()}_{uuid.uuid4()}",
-            port=port,
-            log=plan.logs / f"{name}.log",
-            trace=plan.traces / f"{name}.{restarts}.jsonl",
-        )
-
-    @property
-    def http(self) -> str:
-        return f"http://{HOST}:{self.port}"
-
-    def command(self, plan: Plan, endpoints: tuple[str, ...]) -> list[str]:
-        return [
-            *plan.program,
-            "run",
-            f"--endpoints={','.join(endpoints)}",
-            f"--prefix={plan.prefix}",
-            f"--identity={self.identity}",
-            f"--bind-address={HOST}",
-            f"--secure-port={self.port}",
-            f"--trace-file={self.trace}",
-            "--logging-format=json",
-            *plan.flags,
-        ]
-
-
 def environment() -> dict[str, str]:
     """This process's environment, without what names another cluster."""
     return {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
 
 
-def port_for(launch: Launch | None) -> int:
-    """A loopback port that nobody has at this moment: that of the launch before, if it is one."""
-    if launch is not None:
+def port_for(port: int) -> int:
+    """A loopback port that nobody has at this moment: the one that a process had before, if it is one."""
+    if port:
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             with contextlib.suppress(OSError):
-                probe.bind((HOST, launch.port))
-                return launch.port
+                probe.bind((HOST, port))
+                return port
     return free_ports(1)[0]

@@ -38,6 +38,7 @@ class ReplicaState:
         log: Path of its log, which all processes of this name share.
         trace: Path of this process's trace file.
         restarts: How often it was started again.
+        presence: Where it listens for other replicas, `host:port`, in a cluster with links.
     """
 
     name: str
@@ -48,6 +49,54 @@ class ReplicaState:
     log: str
     trace: str
     restarts: int
+    presence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonState:
+    """One `lockd serve`.
+
+    Attributes:
+        address: `host:port` where it serves locks.
+        http: `http://host:port` of its health checks and metrics.
+    """
+
+    name: str
+    pid: int
+    started: int
+    address: str
+    http: str
+    log: str
+    trace: str
+    restarts: int
+
+
+@dataclass(frozen=True, slots=True)
+class LinkState:
+    """One link.
+
+    Attributes:
+        endpoint: Where its source dials, `host:port`.
+    """
+
+    source: str
+    destination: str
+    endpoint: str
+
+
+@dataclass(frozen=True, slots=True)
+class LinksState:
+    """The proxy of all links.
+
+    Attributes:
+        control: The name of the unix socket at which it is told what to do.
+    """
+
+    control: str
+    pid: int
+    started: int
+    log: str
+    links: tuple[LinkState, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +104,9 @@ class ClusterState:
     """A whole cluster.
 
     Attributes:
-        endpoints: The members', `host:port`.
+        endpoints: The members', past all links.
+        control: The name of the unix socket at which the supervisor hears requests.
+        links: None: everybody dials everybody.
     """
 
     prefix: str
@@ -63,6 +114,9 @@ class ClusterState:
     supervisor: Process
     etcd: tuple[MemberState, ...]
     replicas: tuple[ReplicaState, ...]
+    daemons: tuple[DaemonState, ...] = ()
+    links: LinksState | None = None
+    control: str = ""
 
     def document(self) -> dict[str, Any]:
         return {
@@ -72,6 +126,9 @@ class ClusterState:
             "supervisor": {"pid": self.supervisor.pid, "started": self.supervisor.started},
             "etcd": [asdict(member) for member in self.etcd],
             "replicas": [asdict(replica) for replica in self.replicas],
+            "daemons": [asdict(daemon) for daemon in self.daemons],
+            "links": asdict(self.links) if self.links is not None else None,
+            "control": self.control,
         }
 
     @classmethod
@@ -87,12 +144,19 @@ class ClusterState:
             supervisor=Process(**document["supervisor"]),
             etcd=tuple(MemberState(**member) for member in document["etcd"]),
             replicas=tuple(ReplicaState(**replica) for replica in document["replicas"]),
+            daemons=tuple(DaemonState(**daemon) for daemon in document["daemons"]),
+            links=_links(document["links"]) if document["links"] is not None else None,
+            control=document["control"],
         )
 
     def processes(self) -> tuple[Process, ...]:
-        """The replicas, then the members: the order in which they may end."""
-        replicas = (Process(replica.pid, replica.started) for replica in self.replicas)
-        return (*replicas, *(Process(member.pid, member.started) for member in self.etcd))
+        """Replicas and daemons, then the proxy and the members: the order in which they may end."""
+        links = (self.links,) if self.links is not None else ()
+        return tuple(Process(each.pid, each.started) for each in (*self.replicas, *self.daemons, *links, *self.etcd))
+
+
+def _links(document: dict[str, Any]) -> LinksState:
+    return LinksState(**{**document, "links": tuple(LinkState(**link) for link in document["links"])})
 
 
 def write(folder: Path, state: ClusterState) -> None:

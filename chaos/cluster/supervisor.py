@@ -1,4 +1,4 @@
-"""The supervisor of a local cluster: makes it, keeps its replicas running, tells cluster.json, takes it down."""
+"""The supervisor of a local cluster: makes it, keeps its processes running, tells cluster.json, takes it down."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from chaos.cluster.board import Board
 from chaos.cluster.claim import claim
+from chaos.cluster.crew import Crew
 from chaos.cluster.earlier import put_aside
-from chaos.cluster.members import Members
-from chaos.cluster.replicas import Replicas
-from chaos.cluster.state import FILE, ClusterState
+from chaos.cluster.state import FILE
+from chaos.cluster.ways import Direct, Linked
 from chaos.cluster.words import last_words, shortened
 from component.clock import SystemClock
-from component.process import Process
 from lockd.errors import ConfigError, StoreError
 from lockd.etcd.embedded import Embedded, EmbeddedError
 from lockd.etcd.gateway import Gateway
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chaos.cluster.plan import Plan
+    from chaos.cluster.ways import Ways
     from component.clock import Clock
 
 STEP: Final = 0.05
@@ -59,6 +59,7 @@ def supervise(
     Raises:
         ConfigError: The folder is in use, or there is no etcd to run.
         StoreError: etcd didn't come up.
+        LinksGone: The proxy didn't come up, or ended.
         OSError: A process or a file could not be made.
     """
     clock = clock or SystemClock()
@@ -74,13 +75,14 @@ def supervise(
         etcd = undo.enter_context(_etcd(plan))
         undo.callback(remains.kill, etcd)
         _allow_chaos(plan.prefix, etcd, clock)
-        members = Members(etcd.members, tell=tell)
-        replicas = Replicas(plan, etcd.endpoints, clock=clock, tell=tell)
+        ways = _ways(plan, etcd, clock=clock, stop=stop)
+        undo.callback(ways.stop)
+        crew = Crew(plan, etcd, ways, clock=clock, tell=tell)
         undo.callback(remains.remove_file)
-        undo.callback(replicas.stop)
+        undo.callback(crew.stop)
         try:
-            replicas.start()
-            _keep(plan, etcd, members, replicas, stop, clock=clock, tell=tell)
+            crew.start()
+            _keep(plan, crew, stop, clock=clock, tell=tell)
         except BaseException:
             remains.kept = _has_led(plan.prefix, etcd, clock)
             if remains.kept:
@@ -89,36 +91,15 @@ def supervise(
             raise
 
 
-def _keep(
-    plan: Plan,
-    etcd: Embedded,
-    members: Members,
-    replicas: Replicas,
-    stop: threading.Event,
-    *,
-    clock: Clock,
-    tell: Callable[[str], None],
-) -> None:
+def _keep(plan: Plan, crew: Crew, stop: threading.Event, *, clock: Clock, tell: Callable[[str], None]) -> None:
     """Look after a started cluster until `stop` is set."""
-
-    def state() -> ClusterState:
-        return ClusterState(
-            prefix=plan.prefix,
-            endpoints=etcd.endpoints,
-            supervisor=Process.of(os.getpid()),
-            etcd=members.state(),
-            replicas=replicas.state(),
-        )
-
-    board = Board(plan.folder, state(), clock=clock, tell=tell)
-    for replica in replicas.state():
-        tell(f"{replica.name}: {replica.http} log {replica.log}")
-    tell(f"etcd: {','.join(etcd.endpoints)} prefix {plan.prefix}")
+    board = Board(plan.folder, crew.state(), clock=clock, tell=tell)
+    for line in crew.lines():
+        tell(line)
     tell(f"cluster: {plan.folder / FILE}")
     while not clock.wait(stop, STEP):
-        replicas.step()
-        members.step()
-        board.show(state())
+        crew.step()
+        board.show(crew.state())
 
 
 @dataclass(slots=True)
@@ -174,6 +155,12 @@ def _etcd(plan: Plan) -> Embedded:
             log = (plan.etcd_folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")
         said = last_words(log) or "it said nothing"
         raise EmbeddedError(shortened(f"{what}its log ends: {said}")) from error
+
+
+def _ways(plan: Plan, etcd: Embedded, *, clock: Clock, stop: threading.Event) -> Ways:
+    if not plan.proxied:
+        return Direct(etcd.endpoints)
+    return Linked(plan, {member.name: member.endpoint for member in etcd.members}, clock=clock, stop=stop)
 
 
 def _has_led(prefix: str, etcd: Embedded, clock: Clock) -> bool:

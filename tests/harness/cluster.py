@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaos.cluster.state import ClusterState, MemberState, ReplicaState
+from chaos.cluster.state import ClusterState, DaemonState, LinksState, LinkState, MemberState, ReplicaState
 from component.process import Process
 
 STATE = ClusterState(
@@ -13,4 +13,13 @@ STATE = ClusterState(
     replicas=(
         ReplicaState("replica-1", "host_1", 12, 1002, "http://127.0.0.1:1002", "/d/log/1.log", "/d/trace/1.0.jsonl", 0),
     ),
+    daemons=(
+        DaemonState(
+            "lockd-1", 13, 1003, "127.0.0.1:1003", "http://127.0.0.1:1004", "/d/log/l.log", "/d/trace/l.0.jsonl", 0
+        ),
+    ),
+    links=LinksState(
+        "no-such-links", 14, 1004, "/d/log/proxy.log", (LinkState("replica-1", "etcd-1", "127.0.0.1:1005"),)
+    ),
+    control="no-such-supervisor",
 )

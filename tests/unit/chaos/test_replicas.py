@@ -5,9 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from chaos.cluster import replicas as module
+from chaos.cluster import keeper as module
+from chaos.cluster.keeper import RESTART_DELAY
 from chaos.cluster.plan import Plan
-from chaos.cluster.replicas import RESTART_DELAY, Replicas
+from chaos.cluster.replicas import Replicas
+from chaos.cluster.ways import Direct
+from chaos.errors import LinksGone, NotStarted
 from component.process import Process
 from lockd.errors import ConfigError
 from tests.harness.clock import ManualClock
@@ -23,8 +26,12 @@ class FakeChild:
         self.process = Process(4_000_000 + len(self.started), 1)
         self.pid = self.process.pid
         self.exit_code = None
+        self.killed = False
         log.touch()
         self.started.append(self)
+
+    def kill(self):
+        self.killed = True
 
 
 @pytest.fixture
@@ -36,8 +43,8 @@ def world(tmp_path, monkeypatch):
         plan = Plan(folder=tmp_path, replicas=2, **plan)
         plan.logs.mkdir()
         clock, told = ManualClock(), []
-        replicas = Replicas(plan, ("127.0.0.1:1",), clock=clock, tell=told.append)
-        replicas.start()
+        replicas = Replicas(plan, Direct(("127.0.0.1:1",)), clock=clock, tell=told.append)
+        replicas.start(plan.names())
         return SimpleNamespace(replicas=replicas, clock=clock, told=told, children=FakeChild.started)
 
     return make
@@ -118,3 +125,35 @@ def test_one_that_cannot_be_started_is_tried_again(world, monkeypatch):
     world.clock.advance(RESTART_DELAY)
     world.replicas.step()
     assert len(world.children) == 3
+
+
+def test_who_is_asked_for_starts_at_once_even_where_nobody_is_started_again(world):
+    world = world(restart=False)
+    running = world.replicas.again("replica-1")
+    assert (running, len(world.children)) == (world.children[0].process, 2)
+    world.children[0].exit_code = -9
+    assert world.replicas.again("replica-1") == world.children[2].process
+    assert world.replicas.state()[0].restarts == 1
+    assert world.replicas.again("replica-9") is None
+
+
+def test_who_is_asked_for_and_cannot_be_started_is_said_so(world, monkeypatch):
+    world = world(restart=False)
+    world.children[0].exit_code = -9
+
+    def refuse(*_, **__):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(module, "Child", refuse)
+    with pytest.raises(NotStarted, match="replica-1 can't be started"):
+        world.replicas.again("replica-1")
+
+
+def test_nobody_lives_on_whose_place_could_not_be_told(world, monkeypatch):
+    def gone(*_):
+        raise LinksGone("the proxy ended")
+
+    monkeypatch.setattr(Direct, "moved", gone)
+    with pytest.raises(LinksGone):
+        world()
+    assert [child.killed for child in FakeChild.started] == [True]

@@ -20,6 +20,9 @@ def test_the_file_has_the_agreed_shape(tmp_path):
         "supervisor": "dict",
         "etcd": "list",
         "replicas": "list",
+        "daemons": "list",
+        "links": "dict",
+        "control": "str",
     }
     assert set(document["supervisor"]) == {"pid", "started"}
     assert set(document["etcd"][0]) == {"name", "endpoint", "pid", "started", "data_dir"}
@@ -32,13 +35,19 @@ def test_the_file_has_the_agreed_shape(tmp_path):
         "log",
         "trace",
         "restarts",
+        "presence",
     }
+    assert set(document["daemons"][0]) == {"name", "pid", "started", "address", "http", "log", "trace", "restarts"}
+    assert set(document["links"]) == {"control", "pid", "started", "log", "links"}
+    assert set(document["links"]["links"][0]) == {"source", "destination", "endpoint"}
 
 
 def test_what_was_written_is_read(tmp_path):
     files.write(tmp_path, STATE)
     files.write(tmp_path, replace(STATE, replicas=()))
     assert files.read(tmp_path) == replace(STATE, replicas=())
+    files.write(tmp_path, replace(STATE, links=None))
+    assert files.read(tmp_path) == replace(STATE, links=None)
     assert [path.name for path in tmp_path.iterdir()] == ["cluster.json"]
 
 
@@ -61,8 +70,8 @@ def test_anything_else_is_one_line_with_the_remedy(tmp_path, content, problem):
     assert "\n" not in str(refused.value)
 
 
-def test_replicas_end_before_the_members_they_talk_to():
-    assert STATE.processes() == (Process(12, 1002), Process(11, 1001))
+def test_who_talks_ends_before_whom_it_talks_to():
+    assert STATE.processes() == (Process(12, 1002), Process(13, 1003), Process(14, 1004), Process(11, 1001))
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path, monkeypatch):

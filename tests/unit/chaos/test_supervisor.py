@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from chaos.cluster import crew
 from chaos.cluster import state as files
 from chaos.cluster import supervisor as module
 from chaos.cluster.board import RETRY
@@ -58,7 +59,14 @@ class World:
             def __init__(self, *_, **__):
                 pass
 
-            start = stop = lambda self: None
+            def start(self, names):
+                pass
+
+            def stop(self):
+                pass
+
+            def processes(self):
+                return []
 
             def state(self):
                 return tuple(world.replicas)
@@ -71,7 +79,7 @@ class World:
             self.etcd = FakeEtcd(directory)
             return self.etcd
 
-        monkeypatch.setattr(module, "Replicas", FakeReplicas)
+        monkeypatch.setattr(crew, "Replicas", FakeReplicas)
         monkeypatch.setattr(module.Embedded, "start", start)
         monkeypatch.setattr(module, "_allow_chaos", lambda *_: None)
         monkeypatch.setattr(module, "_has_led", lambda *_: self.led, raising=False)

@@ -11,6 +11,7 @@ from chaos.auditor import Auditor
 from chaos.checks import judge
 from chaos.cluster.plan import Plan
 from chaos.cluster.replicas import Replicas
+from chaos.cluster.ways import Direct
 from chaos.ledger import Ledger
 from chaos.record import Record
 from chaos.report import Report
@@ -70,12 +71,12 @@ class Supervised:
         for each in (self.plan.logs, self.plan.traces):
             each.mkdir(parents=True)
         self.told = []
-        self.replicas = Replicas(self.plan, etcd.endpoints, clock=CLOCK, tell=self.told.append)
+        self.replicas = Replicas(self.plan, Direct(etcd.endpoints), clock=CLOCK, tell=self.told.append)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="supervisor", daemon=True)
 
     def _run(self):
-        self.replicas.start()
+        self.replicas.start(self.plan.names())
         while not CLOCK.wait(self._stop, 0.05):
             self.replicas.step()
         self.replicas.stop()
