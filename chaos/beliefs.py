@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from chaos.effect import Effect
 from chaos.handoff import ANCHOR, LOST, RENEW
-from chaos.record import Effect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,11 +10,12 @@ from chaos.auditor import Auditor
 from chaos.checks import judge
 from chaos.cluster import launch
 from chaos.cluster.local import LocalCluster
+from chaos.effect import Effect
 from chaos.errors import Interrupted, TooSlow
 from chaos.handoff import FAULT, handoffs
 from chaos.ledger import Ledger
 from chaos.measure.phases import Succession, moments, successions
-from chaos.record import Action, Effect, Record
+from chaos.record import Action, Record
 from chaos.report import Report
 from component import tracing
 from component.clock import SystemClock

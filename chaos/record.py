@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from chaos.timing import Timing
@@ -11,32 +10,13 @@ from chaos.timing import Timing
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from chaos.effect import Effect
     from chaos.history import Stamp
     from chaos.ledger import Ledger
     from chaos.spans import Span
 
 LOCK: Final = "kube-system/kube-scheduler"
 """The lock of replicas that were given no other."""
-
-
-class Effect(StrEnum):
-    """What a fault does, as far as a judge must know it."""
-
-    KILL = "kill"
-    """Ends a process without warning."""
-    STOP = "stop"
-    """Asks a process to end."""
-    PAUSE = "pause"
-    """Stops a process where it stands; it goes on later."""
-    CUT = "cut"
-    """Holds back, refuses or resets what processes say to each other, or delays it."""
-    STORE = "store"
-    """Hurts etcd itself."""
-    CLOCK = "clock"
-    """Shifts a clock."""
-    KEYS = "keys"
-    """Writes or deletes keys of the lock by hand."""
-    OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,11 +13,15 @@ from pathlib import Path
 
 from grpc_tools import protoc
 
+from chaos.journal import schema as journal_schema
 from chaos.scenario import schema as scenario_schema
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("lockd/v1", "replica/v1")
-TEXTS = {"chaos/scenario/scenario.schema.json": scenario_schema.render}
+TEXTS = {
+    "chaos/journal/journal.schema.json": journal_schema.render,
+    "chaos/scenario/scenario.schema.json": scenario_schema.render,
+}
 """Single files by their path, with what makes them."""
 
 HEADER = '"""Generated from proto/{package}: change that, then run `make gen`."""\n'

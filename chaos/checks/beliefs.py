@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from chaos.beliefs import beliefs
 from chaos.checks.violation import Violation
-from chaos.record import Effect
+from chaos.effect import Effect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

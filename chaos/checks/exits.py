@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from chaos.beliefs import beliefs
 from chaos.checks.violation import Violation
+from chaos.effect import Effect
 from chaos.handoff import LOST
-from chaos.record import Effect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chaos.record import Exit, Record
+    from chaos.record import Action, Exit, Record
 
 KILLED = -9
 LOST_CODE = 1
@@ -21,12 +21,11 @@ LOST_CODE = 1
 
 def codes(record: Record) -> Iterator[Violation]:
     """0 for who was asked to end, -9 for who was killed, 1 for who lost its lease or failed; nothing else."""
-    killed = {action.identity for action in record.actions if action.effect is Effect.KILL}
     switched = any(change.kind == "switchovers" for change in record.ledger.history.everything())
     for end in record.exits:
-        asked = _asked(record, end.identity)
+        asked = _asked(record, end)
         problem = ""
-        if end.code == KILLED and end.identity in killed:
+        if end.code == KILLED and any(_hit(record, action, end) for action in _of(record, Effect.KILL)):
             continue
         if end.code < 0:
             problem = f"was ended by signal {-end.code}, which no fault sent"
@@ -77,10 +76,14 @@ def _due(record: Record) -> Iterator[tuple[str, float, float, str]]:
     for account in record.accounts:
         for span in account.told(LOST):
             yield account.identity, span.start, timing.exit_seconds, "told that it lost its lease"
-    for identity in {action.identity for action in record.actions} | {end.identity for end in record.exits}:
-        asked = _asked(record, identity)
-        if asked is not None:
-            yield identity, asked, timing.drain_timeout + timing.exit_seconds, "was asked to end"
+    bound = timing.drain_timeout + timing.exit_seconds
+    ended = {end.identity for end in record.exits}
+    for end in record.exits:
+        if (asked := _asked(record, end)) is not None:
+            yield end.identity, asked, bound, "was asked to end"
+    for action in _of(record, Effect.STOP):
+        if action.identity not in ended:
+            yield action.identity, action.at, bound, "was asked to end"
     led = beliefs(record)
     bound = timing.renew_deadline + timing.exit_seconds
     for cut in record.cut_off:
@@ -89,11 +92,21 @@ def _due(record: Record) -> Iterator[tuple[str, float, float, str]]:
             yield cut.identity, cut.at, bound, "led and was cut off from etcd"
 
 
-def _asked(record: Record, identity: str) -> float | None:
+def _asked(record: Record, end: Exit) -> float | None:
     """When a process was first asked to end."""
-    told = [end.asked_at for end in record.exits if end.identity == identity and end.asked_at is not None]
-    did = [each.at for each in record.actions if each.effect is Effect.STOP and each.identity == identity]
+    told = () if end.asked_at is None else (end.asked_at,)
+    did = [action.at for action in _of(record, Effect.STOP) if _hit(record, action, end)]
     return min((*told, *did), default=None)
+
+
+def _of(record: Record, effect: Effect) -> Iterator[Action]:
+    return (action for action in record.actions if action.effect is effect)
+
+
+def _hit(record: Record, action: Action, end: Exit) -> bool:
+    """Was it done to that process? What goes on for a while meets those that come after it under the same name too."""
+    again = action.target == end.name and action.heals and action.at <= end.at <= action.over_at + record.slack
+    return action.identity == end.identity or again
 
 
 def _lost(record: Record, end: Exit) -> bool:

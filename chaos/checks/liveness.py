@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chaos.checks.violation import Violation
-from chaos.record import Effect
+from chaos.effect import Effect
 from lockd.record import LeaderRecord
 
 if TYPE_CHECKING:

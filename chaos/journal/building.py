@@ -21,7 +21,7 @@ def trial(
     *,
     number: int,
     began: float,
-    seed: int = 0,
+    seed: str = "",
     schedule: Sequence[Planned] = (),
     wanted: Sequence[str] = NAMES,
     problems: Sequence[str] = (),

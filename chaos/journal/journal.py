@@ -37,12 +37,25 @@ class PhasesMs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """A fault as the schedule has it: the same seed and scenario give the same."""
+    """A fault as the schedule has it: the same seed and scenario give the same.
+
+    Attributes:
+        role: Whom it is aimed at; "": at the cluster.
+        draw: In [0, 1): which of those who have the role, where that is open.
+        trigger: `at`, `after`, `when`, or `next`.
+        what: The event or condition, or "".
+        nth: Which occurrence of it.
+        lasts_ms: Until it is undone; null: to the end of the trial.
+    """
 
     fault: str
     role: str
     trigger: str
+    what: str = ""
     nth: int = 1
+    draw: float = 0.0
+    at_ms: float = 0.0
+    delay_ms: float = 0.0
     lasts_ms: float | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
 
@@ -81,7 +94,7 @@ class Trial:
     number: int
     fault: str
     phases: PhasesMs
-    seed: int = 0
+    seed: str = ""
     takeover: str = ""
     error_ms: float = 0.0
     client_gap_ms: float | None = None
@@ -251,12 +264,6 @@ def read(path: Path) -> Journal:
         return msgspec.json.decode(content, type=Journal)
     except msgspec.DecodeError as error:
         raise ConfigError((f"{path}: no journal of chaosctl: {error}",)) from error
-
-
-def schema() -> dict[str, Any]:
-    """The JSON Schema of `journal.json`."""
-    made = msgspec.json.schema(Journal)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A journal of chaosctl", **made}
 
 
 def summarize(trials: tuple[Trial, ...]) -> Summary:

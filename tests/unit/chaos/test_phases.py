@@ -2,10 +2,11 @@
 
 import pytest
 
+from chaos.effect import Effect
 from chaos.history import Stamp
 from chaos.ledger import Ledger
 from chaos.measure.phases import Phases, moments, phases_of, successions
-from chaos.record import Account, Action, Effect, Record
+from chaos.record import Account, Action, Record
 from chaos.spans import Span
 from tests.harness.history import HistoryMaker
 

@@ -5,10 +5,11 @@ import pytest
 from chaos import summary
 from chaos.checks import judge
 from chaos.demo import Outcome
+from chaos.effect import Effect
 from chaos.handoff import handoffs
 from chaos.ledger import Ledger
 from chaos.measure.phases import Phases, Succession
-from chaos.record import Action, Effect, Record
+from chaos.record import Action, Record
 from chaos.report import Report
 from tests.harness.history import HistoryMaker
 from tests.harness.terms import NEW, OLD, new_term, old_term

@@ -1,0 +1,84 @@
+"""Other clocks brought to one: the tool's CLOCK_BOOTTIME. The mapping is measured, and says how far it may be off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from chaos.history import Stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """A commit, as its sender's clock and the tool's saw it: sent, replied; then brought by the watch."""
+
+    sent: float
+    replied: float
+    seen: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClockMap:
+    """From wall seconds of one process to the tool's CLOCK_BOOTTIME.
+
+    Attributes:
+        offsets: Of moments of the process, in the order in which they were measured: (its moment, ours - its). One
+            where the clocks were never seen to move against each other.
+        error: Seconds by which a mapped moment may be off.
+    """
+
+    offsets: tuple[tuple[float, float], ...]
+    error: float
+
+    def ours(self, theirs: float) -> float:
+        """A moment of the process on the tool's clock, by the offset that was measured nearest to it."""
+        return theirs + min(self.offsets, key=lambda each: abs(each[0] - theirs))[1]
+
+
+def shared(stamps: Iterable[Stamp]) -> ClockMap | None:
+    """For processes whose wall clock is the tool's own: by reading both clocks at each revision that the watch brought.
+
+    The error is how far the two moved against each other meanwhile. None: nothing was stamped.
+    """
+    offsets = [stamp.now - stamp.wall for stamp in stamps]
+    if not offsets:
+        return None
+    middle = median(offsets)
+    return ClockMap(((0.0, middle),), max(abs(offset - middle) for offset in offsets))
+
+
+def lag(clock: ClockMap, brackets: Sequence[Bracket]) -> float:
+    """Seconds from sending a write to the watch's word of it, typically, by processes whose clock is known."""
+    return median([bracket.seen - clock.ours(bracket.sent) for bracket in brackets]) if brackets else 0.0
+
+
+def refuted(clock: ClockMap, brackets: Iterable[Bracket]) -> bool:
+    """Would a commit have been seen before it was sent? Then the process has another clock."""
+    return any(clock.ours(bracket.sent) - clock.error > bracket.seen for bracket in brackets)
+
+
+def measured(brackets: Sequence[Bracket], lag: float) -> ClockMap | None:
+    """For a process with a clock of its own, by its commits.
+
+    Each lies between two moments of its clock, and the watch brought it at a moment of ours.
+
+    Args:
+        lag: Seconds that the watch takes, typically.
+
+    Returns:
+        None without a commit.
+    """
+    if not brackets:
+        return None
+    offsets = [(each.sent, each.seen - (each.sent + each.replied) / 2) for each in brackets]
+    error = max(max(each.replied - each.sent, lag) for each in brackets)
+    # A clock that was set by less than it ran between two commits leaves moments that may belong to either.
+    for (before, old), (after, new) in pairwise(offsets):
+        if error < abs(new - old) <= abs(after - before) + error:
+            error = max(error, abs(new - old))
+    return ClockMap(tuple(offsets), error)
