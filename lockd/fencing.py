@@ -187,17 +187,26 @@ class GuardedWrite:
 
     def txn(self) -> Txn:
         """The transaction: identical each time, so that it can be sent again."""
+        reads: tuple[Op, ...] = tuple(Get(write.key) for group in self.groups for write in group)
+        if self._large:
+            reads = (Txn(compares=(), then=reads, otherwise=()),)
         return Txn(
             compares=self.guard.compares(),
             then=tuple(_nested(group) for group in self.groups),
-            otherwise=(Get(self.guard.key), *(Get(write.key) for group in self.groups for write in group)),
+            otherwise=(Get(self.guard.key), *reads),
         )
+
+    @property
+    def _large(self) -> bool:
+        """Is it one group, of which etcd allows more if its reads are nested, too?"""
+        return len(self.groups) == 1 and len(self.groups[0]) > 1
 
     def judge(self, reply: TxnReply) -> GuardedReply:
         """Read an applied reply to any copy of this transaction."""
         if reply.succeeded:
             return GuardedReply(fenced=False, revision=reply.revision, results=tuple(map(_inner, reply.replies)))
-        found = iter(reply.replies[1:])
+        inner = reply.replies[1] if self._large else None
+        found = iter(inner.replies if isinstance(inner, TxnReply) else reply.replies[1:])
         results = tuple(
             WriteResult(applied=False, objects=tuple(_found(next(found)) for _ in group)) for group in self.groups
         )
@@ -206,6 +215,18 @@ class GuardedWrite:
     def refuse(self) -> Fenced:
         """The error for a reply that is fenced."""
         return Fenced("a newer term began: the guarded write was refused", token=self.guard.token)
+
+
+def operations(objects: int, groups: int, largest: int) -> int:
+    """What etcd counts of a guarded write against `--max-txn-ops`: of each level what its longest list has, added up.
+
+    Args:
+        objects: In all of its groups.
+        largest: In the largest of them.
+    """
+    if groups == 1 and objects > 1:
+        return 2 + objects  # the guard's compares, or the term and the reads as one
+    return max(2, groups, 1 + objects) + largest
 
 
 def _nested(group: tuple[ObjectWrite, ...]) -> Txn:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from lockd.fencing import GuardedWrite, ObjectWrite
+from lockd.fencing import GuardedWrite, ObjectWrite, operations
 from lockd.ports import KeyValue
 from replica.api.codec import Undecodable, decode_pod
 from replica.api.pods import Pod
 
 if TYPE_CHECKING:
     from collections import deque
+    from collections.abc import Sequence
 
     from lockd.fencing import Guard, GuardedReply
 
@@ -88,6 +89,10 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     found: KeyValue | None = None
     reason: str = ""
 
+    @property
+    def stands(self) -> bool:
+        return self.fate is Fate.BOUND
+
 
 class Batch:
     """Groups that go out in one guarded transaction, the same each time it is sent."""
@@ -109,8 +114,7 @@ class Batch:
             pods += len(group)
             size += group_bytes(group)
             largest = max(largest, len(group))
-            # The else branch reads the term and every pod; a nested transaction may hold what that leaves.
-            if pods > most or size > most_bytes or 1 + pods + largest > OPERATIONS:
+            if pods > most or size > most_bytes or operations(pods, len(taken) + 1, largest) > OPERATIONS:
                 break
             taken.append(pending.popleft())
         return cls(guard, tuple(taken))
@@ -144,3 +148,18 @@ class Batch:
 def group_bytes(group: Group) -> int:
     """About what a group adds to a transaction's size."""
     return sum(len(each.write.value or b"") + 3 * len(each.write.key) + _OVERHEAD for each in group)
+
+
+def parcels(bindings: Sequence[Binding], *, most: int = MOST_PODS, most_bytes: int = MOST_BYTES) -> list[Group]:
+    """A gang's binds in as few groups as transactions allow, in order: one, unless it is too large for that."""
+    found: list[Group] = []
+    group: list[Binding] = []
+    size = 0
+    for binding in bindings:
+        more = group_bytes((binding,))
+        if group and (len(group) == most or size + more > most_bytes):
+            found.append(tuple(group))
+            group, size = [], 0
+        group.append(binding)
+        size += more
+    return [*found, tuple(group)]

@@ -12,18 +12,21 @@ from replica.api import codec
 from replica.api.events import WARNING
 from replica.api.keys import object_key
 from replica.api.kinds import POD
+from replica.attempts import Cycle, Miss
 from replica.binding import Binding
 from replica.framework.cycle_state import CycleState
 from replica.framework.diagnosis import Diagnosis
-from replica.framework.status import Code, PluginFailed, Status
+from replica.framework.status import Code, PluginFailed, Status, unschedulable
 from replica.handlers import DELETED
-from replica.outcomes import FAILED, Cycle
+from replica.outcomes import FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lockd.fencing import Token
+    from replica.attempts import Party
     from replica.cache.nodes import Nodes
+    from replica.framework.gang import Gang
     from replica.framework.waiting import WaitingPod
     from replica.outcomes import Outcomes
     from replica.parts import Parts
@@ -64,23 +67,101 @@ class SchedulingCycle:
             The cycle with its place reserved, when its binding cycle is to begin now; None when the pod has been dealt
             with otherwise, or waits in Permit.
         """
+        cycle = self.begin(queued)
+        if cycle is None:
+            return None
+        nodes = self.nodes()
+        found = self.place(cycle, nodes)
+        if isinstance(found, Diagnosis):
+            self._refuse(cycle, nodes, found)
+            return None
+        missed = found or self.reserve(cycle)
+        if missed is not None:
+            self.settle(missed)
+            return None
+        return cycle if self.permit(cycle) else None
+
+    def gang(self, queued: QueuedPod) -> Gang | None:
+        """The gang that a pod is of.
+
+        Raises:
+            PluginFailed: A plugin is broken.
+        """
+        runtime = self._parts.profiles.get(queued.pod.spec.scheduler)
+        return None if runtime is None else runtime.gang(queued.pod)
+
+    def nodes(self) -> Nodes:
+        """The nodes as they stand, with all that have a place on them."""
+        return self._parts.table.snapshot()
+
+    def begin(self, queued: QueuedPod) -> Cycle | None:
+        """Take up a pod; None when there is nothing to schedule, and then it has been dealt with."""
         parts, pod = self._parts, queued.pod
         runtime = parts.profiles.get(pod.spec.scheduler)
         if runtime is None or pod.value is None or pod.uid in parts.assumed or pod.deleting:
             self._skip(queued)
             return None
         state = CycleState(sampled=parts.draw.random() < SAMPLED)
-        cycle = Cycle(queued, runtime, state, self._clock.now(), traced=parts.draw.random() < TRACED)
+        return Cycle(queued, runtime, state, self._clock.now(), traced=parts.draw.random() < TRACED)
+
+    def place(self, cycle: Cycle, nodes: Nodes) -> Diagnosis | Miss | None:
+        """Find the pod's node and note it in the cycle; else why there is none, or what is broken."""
+        began = self._clock.now()
         try:
-            node_name = self._place(cycle, parts.table.snapshot())
+            found = cycle.runtime.place(cycle.state, cycle.pod, nodes)
         except PluginFailed as error:
-            _log.error("plugin failed", plugin=error.plugin, point=error.point, pod=pod.path, error=error.reason)
-            self._outcomes.failed(cycle, str(error))
+            return self._failed(cycle, error)
+        self._metrics.chosen(self._clock.now() - began)
+        if isinstance(found, Diagnosis):
+            return found
+        cycle.node_name = found.node_name
+        return None
+
+    def reserve(self, cycle: Cycle) -> Miss | None:
+        """Assume and Reserve: the place is the pod's from now on, or nothing has changed."""
+        pod, node_name = cycle.pod, cycle.node_name
+        if not self._statuses.withdraw(pod.uid):
+            # Its status is being written: a bind now would compare a revision that is about to pass.
+            return Miss(cycle)
+        if not self._parts.assumed.assume(pod, node_name):
+            if pod.uid in self._parts.assumed:
+                return Miss(cycle)  # somebody bound it meanwhile
+            return Miss(cycle, f"node {node_name} is gone", error=True)
+        status = cycle.runtime.reserve(cycle.state, pod, node_name)
+        if status.ok:
             return None
-        if node_name is None:
-            return None
-        cycle.node_name = node_name
-        return self._reserve(cycle)
+        self._outcomes.undone(cycle)
+        return Miss(cycle, status.message, frozenset({status.plugin}), error=not status.rejected)
+
+    def permit(self, cycle: Cycle) -> bool:
+        """Permit: whether the pod may go on at once; otherwise it waits, or was refused."""
+        runtime, pod = cycle.runtime, cycle.pod
+        if not runtime.permits:
+            return True
+        # Known before it waits: another thread may allow it at once.
+        self._held[pod.uid] = cycle
+        status = runtime.permit(cycle.state, pod, cycle.node_name)
+        if status.code is Code.WAIT:
+            if pod.uid not in self._parts.assumed:
+                # It was deleted before it waited, so that nobody else will call it off.
+                self._parts.waiting.reject(pod.uid, "", DELETED)
+            return False
+        del self._held[pod.uid]
+        if not status.ok:
+            self.reject(cycle, status)
+        return status.ok
+
+    def settle(self, missed: Miss) -> None:
+        """A pod got no place, and nobody could make it one."""
+        cycle = missed.cycle
+        if missed.error:
+            self._outcomes.failed(cycle, missed.message)
+        elif missed.plugins:
+            self._outcomes.refused(cycle, missed.message, missed.plugins)
+        elif cycle.pod.uid in self._parts.assumed:
+            self._parts.queue.done(cycle.queued.key)
+        else:
+            self._parts.queue.requeue(cycle.queued)
 
     def resolve(self, waiting: WaitingPod, status: Status) -> None:
         """A pod that Permit held was allowed or rejected: called from any thread."""
@@ -100,9 +181,13 @@ class SchedulingCycle:
     def prepare(self, cycle: Cycle) -> Binding | None:
         """PreBind and Bind: the write that binds the pod, or None if it can't be bound. May block in PreBind."""
         pod = cycle.pod
+        if cycle.party is not None and cycle.party.broken:
+            self.reject(
+                cycle, unschedulable(f"pod group {cycle.party.gang.key} was called off").by(cycle.party.gang.plugin)
+            )
+            return None
         if self._parts.table.row(cycle.node_name) is None:
-            self._outcomes.undone(cycle)
-            self._outcomes.failed(cycle, f"node {cycle.node_name} is gone")
+            self.reject(cycle, Status(Code.ERROR, (f"node {cycle.node_name} is gone",)))
             return None
         for step in (cycle.runtime.pre_bind, cycle.runtime.bind):
             status = step(cycle.state, pod, cycle.node_name)
@@ -130,7 +215,19 @@ class SchedulingCycle:
         return self._stamp
 
     def reject(self, cycle: Cycle, status: Status) -> None:
-        """A plugin refused a pod that has its place already, or failed."""
+        """A plugin refused a pod that has its place already, or failed: so it ends for all that it was to go with."""
+        self._give_up(cycle, status)
+        if cycle.party is not None:
+            self.break_up(cycle.party, _because(cycle, status))
+
+    def break_up(self, party: Party, status: Status) -> None:
+        """None of these is bound this time."""
+        for ready in party.break_up():
+            self._give_up(ready, status)
+        for other in party.members:
+            self._parts.waiting.reject(other.pod.uid, status.plugin, status.message)
+
+    def _give_up(self, cycle: Cycle, status: Status) -> None:
         self._outcomes.undone(cycle)
         if status.rejected:
             self._outcomes.refused(cycle, status.message, (status.plugin,))
@@ -147,47 +244,25 @@ class SchedulingCycle:
             )
         self._parts.queue.done(queued.key)
 
-    def _place(self, cycle: Cycle, nodes: Nodes) -> str | None:
-        """The node that the pod should have, or None when that has been settled as a refusal."""
-        runtime, state, pod = cycle.runtime, cycle.state, cycle.pod
-        began = self._clock.now()
-        found = runtime.place(state, pod, nodes)
-        self._metrics.chosen(self._clock.now() - began)
-        if not isinstance(found, Diagnosis):
-            return found.node_name
+    def _refuse(self, cycle: Cycle, nodes: Nodes, found: Diagnosis) -> None:
+        """No node can take a pod: PostFilter may make room, and its user is told."""
         nominated = ""
         if found.nodes:
-            result = runtime.post_filter(state, pod, nodes, found)
+            try:
+                result = cycle.runtime.post_filter(cycle.state, cycle.pod, nodes, found)
+            except PluginFailed as error:
+                self.settle(self._failed(cycle, error))
+                return
             nominated = result.nominated_node
             found = found.after(result.status.message)
         self._outcomes.refused(cycle, found.message, found.plugins, nominated=nominated)
-        return None
 
-    def _reserve(self, cycle: Cycle) -> Cycle | None:
-        """Assume, Reserve, Permit."""
-        runtime, state, pod, node_name = cycle.runtime, cycle.state, cycle.pod, cycle.node_name
-        if not self._statuses.withdraw(pod.uid):
-            # Its status is being written: a bind now would compare a revision that is about to pass.
-            self._parts.queue.requeue(cycle.queued)
-            return None
-        if not self._parts.assumed.assume(pod, node_name):
-            if pod.uid in self._parts.assumed:
-                self._parts.queue.done(cycle.queued.key)  # somebody bound it meanwhile
-            else:
-                self._outcomes.failed(cycle, f"node {node_name} is gone")
-            return None
-        status = runtime.reserve(state, pod, node_name)
-        if status.ok and runtime.permits:
-            # Known before it waits: another thread may allow it at once.
-            self._held[pod.uid] = cycle
-            status = runtime.permit(state, pod, node_name)
-            if status.code is Code.WAIT:
-                if pod.uid not in self._parts.assumed:
-                    # It was deleted before it waited, so that nobody else will call it off.
-                    self._parts.waiting.reject(pod.uid, "", DELETED)
-                return None
-            del self._held[pod.uid]
-        if status.ok:
-            return cycle
-        self.reject(cycle, status)
-        return None
+    def _failed(self, cycle: Cycle, error: PluginFailed) -> Miss:
+        _log.error("plugin failed", plugin=error.plugin, point=error.point, pod=cycle.pod.path, error=error.reason)
+        return Miss(cycle, str(error), error=True)
+
+
+def _because(cycle: Cycle, status: Status) -> Status:
+    """Why a gang was called off: what was said of one of its pods."""
+    name = cycle.party.gang.key if cycle.party is not None else ""
+    return Status(status.code, (f"pod group {name}: {cycle.pod.path}: {status.message}",), status.plugin, status.error)

@@ -9,6 +9,7 @@ from replica.queue.hints import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
     NODE_ADD,
+    POD_GROUP_UPDATE,
     Action,
     ClusterEvent,
     Resource,
@@ -17,9 +18,11 @@ from replica.queue.hints import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from replica.api.groups import PodGroup
     from replica.api.nodes import Node
     from replica.api.pods import Pod
     from replica.assume import AssumedPods
+    from replica.cache.members import Members
     from replica.cache.node_table import NodeTable
     from replica.framework.runtime import Runtime
     from replica.framework.waiting import WaitingPods
@@ -35,14 +38,25 @@ class Movers:
     """Moves pods that an event may help, unless no plugin would ever ask for such an event.
 
     A burst of binds is a burst of events, each of which would look through all unschedulable pods.
+
+    Attributes:
+        members: Which pods there are of each pod group: kept by the handler of pods.
     """
 
-    def __init__(self, queue: SchedulingQueue, profiles: Mapping[str, Runtime]) -> None:
+    def __init__(self, queue: SchedulingQueue, members: Members, profiles: Mapping[str, Runtime]) -> None:
         self._queue = queue
+        self.members = members
         self._profiles = tuple(profiles.values())
+        self._gates = tuple({name: None for runtime in self._profiles for name in runtime.grouping})
         self._wanted: dict[ClusterEvent, bool] = {}
 
-    def move(self, event: ClusterEvent | None, *, old: Pod | Node | None = None, new: Pod | Node | None = None) -> None:
+    def move(
+        self,
+        event: ClusterEvent | None,
+        *,
+        old: Pod | Node | PodGroup | None = None,
+        new: Pod | Node | PodGroup | None = None,
+    ) -> None:
         if event is None:
             return
         wanted = self._wanted.get(event)
@@ -50,6 +64,37 @@ class Movers:
             wanted = self._wanted[event] = any(runtime.wants(event) for runtime in self._profiles)
         if wanted:
             self._queue.move_all(event, old=old, new=new)
+
+    def reconsider(self, group: str, pod: Pod | None = None) -> None:
+        """A group or one of its pods changed: look anew at those of it that only wait for the others.
+
+        Args:
+            group: `namespace/name`; "" for none.
+            pod: The one that changed, which has been looked at.
+        """
+        if not group:
+            return
+        paths = [path for path in self.members.paths(group) if pod is None or path != pod.path]
+        for plugin in self._gates if paths else ():
+            self._queue.reconsider(paths, plugin)
+
+
+class PodGroupHandler:
+    """A handler of the pod groups' informer. The barrier must wait for it: gangs are told by them."""
+
+    def __init__(self, movers: Movers) -> None:
+        self._movers = movers
+
+    def on_add(self, obj: PodGroup, *, initial: bool) -> None:  # noqa: ARG002  # the first list is no different
+        self._movers.reconsider(f"{obj.namespace}/{obj.name}")
+
+    def on_update(self, old: PodGroup, new: PodGroup) -> None:
+        if (old.min_member, old.timeout) != (new.min_member, new.timeout):
+            self._movers.reconsider(f"{new.namespace}/{new.name}")
+            self._movers.move(POD_GROUP_UPDATE, old=old, new=new)
+
+    def on_delete(self, obj: PodGroup, *, stale: bool) -> None:
+        """Who waits for others of it is gated when it is tried next; who waits in a gate goes on doing so."""
 
 
 class PodHandler:
@@ -64,6 +109,7 @@ class PodHandler:
         movers: Movers,
     ) -> None:
         self._queue = queue
+        self._members = movers.members
         self._waiting = waiting
         self._assumed = assumed
         self._profiles = profiles
@@ -73,7 +119,9 @@ class PodHandler:
         if obj.node:
             self._placed(obj)
         elif self._mine(obj):
+            group = self._members.see(obj)
             self._queue.add(obj)
+            self._movers.reconsider(group, obj)
 
     def on_update(self, old: Pod, new: Pod) -> None:
         if old.uid != new.uid or (old.node and not new.node):
@@ -81,15 +129,23 @@ class PodHandler:
             self.on_add(new, initial=False)
         elif not new.node:
             if self._mine(new):
+                if new.group != old.group:
+                    self._members.forget(old)
+                group = self._members.see(new)
                 self._queue.update(old, new)
+                self._movers.reconsider(group, new)
         elif not old.node:
             self._placed(new)
         else:
+            if new.group != old.group:
+                self._members.forget(old)
+                self._members.see(new)
             self._assumed.observe(new)
             self._movers.move(pod_change(old, new, Resource.ASSIGNED_POD), old=old, new=new)
 
     def on_delete(self, obj: Pod, *, stale: bool) -> None:  # noqa: ARG002  # gone is gone
         # Whatever it looked like last, it may be waiting, assumed, or bound.
+        self._members.forget(obj)
         self._queue.delete(obj.path)
         self._assumed.remove(obj.uid)
         self._waiting.reject(obj.uid, "", DELETED)
@@ -100,6 +156,8 @@ class PodHandler:
         # First out of the queue, then on its node: nobody finds it in neither and tries it again.
         self._queue.delete(pod.path)
         self._assumed.observe(pod)
+        group = self._members.see(pod)
+        self._movers.reconsider(group, pod)
         self._movers.move(ASSIGNED_POD_ADD, new=pod)
 
     def _mine(self, pod: Pod) -> bool:

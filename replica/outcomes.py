@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from component import logs, tracing
@@ -16,12 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from replica.api.events import Event
-    from replica.api.pods import Pod
+    from replica.attempts import Cycle
     from replica.binding import Verdict
-    from replica.framework.cycle_state import CycleState
-    from replica.framework.runtime import Runtime
     from replica.parts import Parts
-    from replica.queue.pod import QueuedPod
     from replica.scheduler_metrics import SchedulerMetrics
     from replica.statuses import StatusWriter
 
@@ -29,28 +25,6 @@ _log = logs.get(__name__)
 
 FAILED: Final = "FailedScheduling"
 """The reason of the event that tells why a pod was not placed."""
-
-
-@dataclass(slots=True)
-class Cycle:
-    """A pod on its way from the queue to its bind.
-
-    Attributes:
-        started: When it was taken up.
-        node_name: Its place, once it has one.
-        traced: Its span is made.
-    """
-
-    queued: QueuedPod
-    runtime: Runtime
-    state: CycleState
-    started: float
-    node_name: str = ""
-    traced: bool = False
-
-    @property
-    def pod(self) -> Pod:
-        return self.queued.pod
 
 
 class Outcomes:
@@ -92,6 +66,7 @@ class Outcomes:
 
     def undone(self, cycle: Cycle) -> None:
         """A place that was reserved is given up, since the bind was definitely not made."""
+        self._binding.pop(cycle.pod.uid, None)  # prepared, but not handed over: others of its gang were refused
         cycle.runtime.unreserve(cycle.state, cycle.pod, cycle.node_name)
         self._assumed.forget(cycle.pod.uid)
 

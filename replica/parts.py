@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from replica.api.pods import Pod
     from replica.assume import AssumedPods
     from replica.binder import Sender
+    from replica.cache.members import Members
     from replica.cache.node_table import NodeTable
     from replica.events.leases import EventLeases
     from replica.events.recorder import Recorder
@@ -90,6 +91,7 @@ class Parts:
         sender: Binds go this way (`lockd.etcd.gateway.Gateway`).
         settle: Sends copies of a transaction until one is answered or the event is set; raises StoreError. It must not
             give up before a term can be over: a pod's status must not have two writes on their way.
+        members: Which pods there are of each pod group.
         sink: Stores events while there is a term.
         leases: What events expire by.
         expect: Told of a key, the value about to be put there, and the pod that this value stands for, so that it
@@ -101,6 +103,7 @@ class Parts:
     table: NodeTable
     assumed: AssumedPods
     waiting: WaitingPods
+    members: Members
     profiles: Mapping[str, Runtime]
     wait_for_barrier: Callable[[int, threading.Event, float], bool]
     applied: Callable[[], int]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from component import logs, tracing
@@ -11,7 +12,9 @@ from component.clock import LONGEST_WAIT
 from component.lifecycle import Group
 from lockd.errors import Fenced, LeaseNotFound, StoreError
 from replica.binder import Binder
+from replica.cache.members import group_of
 from replica.cycle import SchedulingCycle
+from replica.gangs import Gangs
 from replica.outcomes import Outcomes
 from replica.statuses import StatusWriter
 from replica.writer import TermWriter
@@ -19,10 +22,10 @@ from replica.writer import TermWriter
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from replica.attempts import Cycle
     from replica.binding import Group as BindGroup
     from replica.binding import Verdict
     from replica.events.term import TermEvents
-    from replica.outcomes import Cycle
     from replica.parts import Leadership, Parts, Settings
     from replica.queue.pod import QueuedPod
     from replica.scheduler_metrics import SchedulerMetrics
@@ -72,6 +75,7 @@ class TermWork:
         )
         self._outcomes = Outcomes(parts, self._statuses, metrics, leadership.traceparent)
         self._cycles = SchedulingCycle(parts, self._statuses, self._outcomes, metrics, leadership.token)
+        self._gangs = Gangs(parts, self._cycles, self._outcomes, self._ticks)
         self._binder = Binder(
             parts.sender,
             leadership,
@@ -166,11 +170,14 @@ class TermWork:
 
     def _schedule(self) -> None:
         parts = self._parts
+        self._place(self._gangs.begun())
         while self._goes_on():
             self._leadership.tick()
             self._outcomes.let_go(parts.applied)
             parts.waiting.expire(self._clock.now())
-            self._bind([self._go(cycle) for cycle in self._cycles.resolved()])
+            self._gangs.expire(self._clock.now())
+            for cycle in self._cycles.resolved():
+                self._bind(self._go(cycle))
             if self._binder.busy >= MOST_BINDING:
                 self._room.clear()
                 if self._binder.busy >= MOST_BINDING:
@@ -178,39 +185,58 @@ class TermWork:
                 continue
             self._place(parts.queue.pop_batch(BATCH, self._over, IDLE_POLL))
 
+    def _ticks(self) -> bool:
+        """Goes on, and says so."""
+        self._leadership.tick()
+        return self._goes_on()
+
     def _place(self, batch: Sequence[QueuedPod]) -> None:
         """Take a batch of pods through their cycles, and hand over those that got a place."""
         ready: list[BindGroup] = []
         since = 0.0
-        for number, queued in enumerate(batch):
-            if not self._goes_on():
-                for left in batch[number:]:
-                    self._parts.queue.requeue(left)
+        left = deque(batch)
+        while left:
+            if not self._ticks():
+                for queued in left:
+                    self._parts.queue.requeue(queued)
                 break
-            self._leadership.tick()
-            cycle = self._cycles.run(queued)
-            group = self._go(cycle) if cycle is not None else None
-            if group is None:
+            groups = self._place_next(left)
+            if not groups:
                 continue
             now = self._clock.now()
             since = since if ready else now
-            ready.append(group)
+            ready += groups
             if now - since > HOLD_BACK:
                 self._binder.submit(ready)
                 ready = []
         self._bind(ready)
 
-    def _go(self, cycle: Cycle) -> BindGroup | None:
+    def _place_next(self, left: deque[QueuedPod]) -> Sequence[BindGroup]:
+        """Take the next pod through its cycle, and all of its gang with it."""
+        queued = left.popleft()
+        gang = self._gangs.of(queued)
+        if gang is None:
+            cycle = self._cycles.run(queued)
+            return () if cycle is None else self._go(cycle)
+        taken = [queued]
+        for other in tuple(left):
+            if group_of(other.pod) == gang.key:
+                left.remove(other)
+                taken.append(other)
+        cycles = self._gangs.place(gang, self._gangs.rest(gang, taken))
+        return [group for cycle in cycles for group in self._go(cycle)]
+
+    def _go(self, cycle: Cycle) -> Sequence[BindGroup]:
         """Begin a pod's binding cycle: here, or on another thread if plugins may take their time."""
         if not cycle.runtime.binds_at_once:
             self._slow.put(cycle)
-            return None
+            return ()
         binding = self._cycles.prepare(cycle)
-        return None if binding is None else (binding,)
+        return () if binding is None else self._gangs.ready(cycle, binding)
 
-    def _bind(self, groups: Sequence[BindGroup | None]) -> None:
-        if ready := [group for group in groups if group is not None]:
-            self._binder.submit(ready)
+    def _bind(self, groups: Sequence[BindGroup]) -> None:
+        if groups:
+            self._binder.submit(groups)
 
     def _bind_slowly(self) -> None:
         """A thread for binding cycles that may block."""
@@ -219,7 +245,8 @@ class TermWork:
             if cycle is None:
                 return
             binding = self._cycles.prepare(cycle)
-            self._bind([None if binding is None else (binding,)])
+            if binding is not None:
+                self._bind(self._gangs.ready(cycle, binding))
 
     def _settle_binds(self) -> None:
         try:
@@ -229,6 +256,7 @@ class TermWork:
 
     def _judged(self, verdicts: Sequence[Verdict]) -> None:
         self._outcomes.judged(verdicts)
+        self._bind(self._gangs.follow(verdicts))
         self._room.set()
 
     # --- the end
@@ -257,6 +285,7 @@ class TermWork:
         if late := self._group.join(JOIN):
             _log.warning("threads of the term have not ended", threads=", ".join(late))
         self._abandon_slow()
+        self._gangs.abandon()
 
     def _abandon_slow(self) -> None:
         """Give up the places of pods that were still to be prepared on another thread."""

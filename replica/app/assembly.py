@@ -8,9 +8,10 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from lockd.etcd.retry import settle
-from replica.api.kinds import NODE, POD, PRIORITY_CLASS
+from replica.api.kinds import NODE, POD, POD_GROUP, PRIORITY_CLASS
 from replica.app.profiles import profiles_of
 from replica.assume import AssumedPods
+from replica.cache.members import Members
 from replica.cache.node_table import NodeTable
 from replica.events.broadcaster import Broadcaster
 from replica.events.leases import EventLeases
@@ -20,7 +21,7 @@ from replica.events.sink import EventSink
 from replica.framework.interface import Handle
 from replica.framework.profiles import runtimes_of
 from replica.framework.waiting import WaitingPods
-from replica.handlers import Movers, NodeHandler, PodHandler
+from replica.handlers import Movers, NodeHandler, PodGroupHandler, PodHandler
 from replica.parts import Parts, Settings
 from replica.plugins.in_tree import registry
 from replica.queue.hints import Hints
@@ -78,7 +79,7 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
     """
     draw = random.Random()  # noqa: S311 - breaks ties between nodes
     waiting = WaitingPods()
-    listers = {kind.kind: informers.informer(kind).lister for kind in (POD, NODE)}
+    listers = {kind.kind: informers.informer(kind).lister for kind in (POD, NODE, POD_GROUP)}
 
     def priority(pod: Pod) -> int:
         if pod.spec.priority is not None:
@@ -86,8 +87,16 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
         found = informers.informer(PRIORITY_CLASS).lister.get(pod.spec.priority_class)
         return found.value if found is not None else 0
 
-    nominator = Nominator()
-    handle = Handle(clock=clock, draw=draw, waiting=waiting, listers=listers, nominator=nominator, priority=priority)
+    nominator, members = Nominator(), Members()
+    handle = Handle(
+        clock=clock,
+        draw=draw,
+        waiting=waiting,
+        listers=listers,
+        nominator=nominator,
+        priority=priority,
+        members=members,
+    )
     profiles = runtimes_of(profiles_of(config.scheduler), registry().discover(), handle)
 
     def gate(pod: Pod) -> str:
@@ -120,15 +129,18 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
     def settled(txn: Txn, stop: threading.Event) -> TxnReply:
         return settle(gateway, txn, clock=clock, stop=stop, attempt=attempt, within=NEVER_GIVES_UP)
 
-    movers = Movers(queue, profiles)
+    movers = Movers(queue, members, profiles)
+    informers.informer(POD_GROUP).add_handler(PodGroupHandler(movers), name="scheduler", barrier=True)
     informers.nodes.add_handler(NodeHandler(table, movers), name="scheduler", barrier=True)
-    informers.pods.add_handler(PodHandler(queue, assumed, waiting, profiles, movers), name="scheduler", barrier=True)
+    pod_handler = PodHandler(queue, assumed, waiting, profiles, movers)
+    informers.pods.add_handler(pod_handler, name="scheduler", barrier=True)
     parts = Parts(
         lock=config.lock,
         queue=queue,
         table=table,
         assumed=assumed,
         waiting=waiting,
+        members=members,
         profiles=profiles,
         wait_for_barrier=informers.barrier.wait,
         applied=lambda: informers.barrier.applied,

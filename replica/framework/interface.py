@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from replica.cache.members import Members
 from replica.framework.status import SUCCESS, Code, Status
 from replica.queue.nominator import Nominator
 from replica.queue.pod import stated_priority
@@ -300,6 +301,7 @@ class Handle:
         listers: Kind, such as `Pod` -> its lister.
         nominator: Which pods were promised which node.
         priority: A pod's priority, by its manifest or its priority class.
+        members: Which pods there are of each pod group.
     """
 
     clock: Clock
@@ -308,6 +310,7 @@ class Handle:
     listers: Mapping[str, Any] = field(default_factory=dict)
     nominator: Nominator = field(default_factory=Nominator)
     priority: Callable[[Pod], int] = stated_priority
+    members: Members = field(default_factory=Members)
 
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from component import logs
 from lockd.errors import ConfigError
 from replica.framework.adapter import Weighted
 from replica.framework.evaluation import Evaluator
+from replica.framework.gang import GroupingPlugin
 from replica.framework.interface import EnqueueExtensions, PostFilterResult, SigningPlugin
 from replica.framework.metrics import FrameworkMetrics
 from replica.framework.order import Order
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from replica.framework.cycle_state import CycleState
     from replica.framework.diagnosis import Diagnosis
     from replica.framework.evaluation import Placement
+    from replica.framework.gang import Gang
     from replica.framework.interface import (
         BindPlugin,
         Handle,
@@ -84,6 +86,7 @@ class Runtime:
         self._pre_binds = cast("list[PreBindPlugin]", at(Point.PRE_BIND))
         self._binds = cast("list[BindPlugin]", at(Point.BIND))
         self._post_binds = cast("list[PostBindPlugin]", at(Point.POST_BIND))
+        self._groupings = [each for each in self._pre_enqueues if isinstance(each, GroupingPlugin)]
         if len(sorts) != 1:
             problems.append(f"exactly one queueSort plugin must be enabled, not {len(sorts)}")
         if not self._binds:
@@ -136,6 +139,25 @@ class Runtime:
                 _log.exception("plugin failed", error, plugin=plugin.name, point="PreEnqueue", pod=pod.path)
             return plugin.name
         return ""
+
+    @property
+    def grouping(self) -> tuple[str, ...]:
+        """The plugins that know of gangs."""
+        return tuple(plugin.name for plugin in self._groupings)
+
+    def gang(self, pod: Pod) -> Gang | None:
+        """The gang that a pod is of, as the first plugin says that knows; one that fails ends the pod's cycle.
+
+        Raises:
+            PluginFailed: A plugin is broken.
+        """
+        for plugin in self._groupings:
+            try:
+                if (found := plugin.gang(pod)) is not None:
+                    return found
+            except Exception as error:
+                raise as_failure(error, plugin.name, "PreEnqueue") from error
+        return None
 
     def registrations(self) -> tuple[Registration, ...]:
         """Which events may help a pod that was refused: what the plugins registered."""

@@ -64,6 +64,16 @@ class ScoringStrategy(msgspec.Struct, frozen=True, rename="camel"):
             yield from _shape_problems(self.requested_to_capacity_ratio.shape, "requestedToCapacityRatio.shape")
 
 
+class CoschedulingArgs(Arguments, frozen=True, kw_only=True):
+    """How many seconds a gang may take from its places to its bind, where its PodGroup says nothing."""
+
+    permit_waiting_time_seconds: int = 60
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        if self.permit_waiting_time_seconds < 1:
+            yield "permitWaitingTimeSeconds", f"{self.permit_waiting_time_seconds} must be 1 or more"
+
+
 class NodeResourcesFitArgs(Arguments, frozen=True, kw_only=True):
     """Which extended resources Filter leaves out (by name, or by what stands before the `/`), and how Score scores."""
 

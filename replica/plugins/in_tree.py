@@ -9,6 +9,7 @@ from replica.framework.profile import DEFAULT_SCHEDULER, Profile, Use
 from replica.framework.registry import Registry
 from replica.plugins import (
     arguments,
+    coscheduling,
     default_binder,
     image_locality,
     node_affinity,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 FACTORIES: Mapping[str, Factory] = {
     scheduling_gates.NAME: scheduling_gates.make,
+    coscheduling.NAME: WithArguments(arguments.CoschedulingArgs, coscheduling.make),
     priority_sort.NAME: priority_sort.make,
     supported_features.NAME: supported_features.make,
     node_unschedulable.NAME: node_unschedulable.make,
@@ -47,6 +49,7 @@ FACTORIES: Mapping[str, Factory] = {
 
 DEFAULT_ORDER: tuple[Use, ...] = (
     Use("SchedulingGates"),
+    Use("Coscheduling"),  # kube-scheduler's by a package of its own
     Use("PrioritySort"),
     Use("NodeUnschedulable"),
     Use("NodeName"),
@@ -68,7 +71,7 @@ DEFAULT_ORDER: tuple[Use, ...] = (
     Use("DefaultBinder"),
     Use("NodeDeclaredFeatures"),
 )
-"""kube-scheduler's multiPoint defaults, in their order."""
+"""kube-scheduler's multiPoint defaults, in their order, and ours among them."""
 
 DEFAULTS: tuple[Use, ...] = tuple(use for use in DEFAULT_ORDER if use.name in FACTORIES)
 """Those of them that are enabled where nothing is said: all that are built."""

@@ -14,7 +14,7 @@ from replica.queue.parking import Parking
 from replica.queue.pod import by_backoff
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from replica.api.pods import Pod
     from replica.queue.pod import QueuedPod
@@ -36,6 +36,7 @@ class Pools:
 
     def __init__(self, order: Callable[[QueuedPod], Any], gate: Callable[[Pod], str], *, patience: float) -> None:
         self._gate = gate
+        self._order = order
         self.active: Heap[QueuedPod] = Heap(_key, order)
         self.backoff: Heap[QueuedPod] = Heap(_key, by_backoff)
         self.unschedulable = Parking(patience)
@@ -65,6 +66,26 @@ class Pools:
     def resting(self, key: str) -> QueuedPod | None:
         """A pod in backoff or unschedulable."""
         return self.backoff.get(key) or self.unschedulable.get(key)
+
+    def take(self, keys: Iterable[str]) -> list[QueuedPod]:
+        """Take out those that are active, in backoff or unschedulable; in the order of active pods."""
+        found = [queued for key in keys if (queued := self.active.get(key) or self.resting(key)) is not None]
+        for queued in found:
+            self.remove(queued.key)
+        return sorted(found, key=self._order)
+
+    def kept_by(self, keys: Iterable[str], plugin: str) -> list[QueuedPod]:
+        """Take out those that this plugin gates, or that it alone refused."""
+        found = []
+        for key in keys:
+            held, parked = self.gated.get(key), self.unschedulable.get(key)
+            if held is not None and held.gated_by == plugin:
+                found.append(held)
+            elif parked is not None and parked.refused_by == {plugin}:
+                found.append(parked)
+        for queued in found:
+            self.remove(queued.key)
+        return found
 
     def remove(self, key: str) -> QueuedPod | None:
         """Take a pod out, wherever it is."""

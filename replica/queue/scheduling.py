@@ -16,6 +16,7 @@ from replica.queue.hints import (
     FAILURE,
     FORCE_ACTIVATE,
     POD_ADD,
+    POD_GROUP_UPDATE,
     POD_UPDATE,
     UNSCHEDULABLE_TIMEOUT,
     Hints,
@@ -163,6 +164,11 @@ class SchedulingQueue:
                     return self._take(most)
                 self._changed.wait(min(end - now, self._pools.next_moment() - now, LONGEST_WAIT))
 
+    def take(self, keys: Iterable[str]) -> list[QueuedPod]:
+        """Take these out as `pop_batch` does, whatever backoff they have left; those gated or in flight stay."""
+        with self._changed:
+            return [self._start(queued) for queued in self._pools.take(keys)]
+
     def done(self, *keys: str) -> None:
         """These pods' cycles ended for good: they are bound, or were given up."""
         with self._changed:
@@ -209,11 +215,7 @@ class SchedulingQueue:
             return UNSCHEDULABLE
 
     def activate(self, keys: Iterable[str]) -> int:
-        """Make pods active at once, whatever backoff they have left; those in flight are tried again soon.
-
-        Returns:
-            How many moved.
-        """
+        """Make pods active at once, whatever backoff is left; those in flight are tried again soon; how many moved."""
         with self._changed:
             moved = []
             for key in keys:
@@ -224,6 +226,11 @@ class SchedulingQueue:
                     moved.append(replace(queued, backoff_until=0.0))
             self._place(moved, FORCE_ACTIVATE)
             return len(moved)
+
+    def reconsider(self, keys: Iterable[str], plugin: str) -> None:
+        """Something happened to these pods alone: look anew at those that only this plugin keeps back."""
+        with self._changed:
+            self._place(self._pools.kept_by(keys, plugin), POD_GROUP_UPDATE)
 
     # --- what others ask
 
@@ -306,9 +313,12 @@ class SchedulingQueue:
     def _take(self, most: int) -> list[QueuedPod]:
         taken: list[QueuedPod] = []
         while len(taken) < most and (queued := self._pools.active.pop()) is not None:
-            taken.append(replace(queued, attempts=queued.attempts + 1))
-            self._flights.start(queued.pod)
+            taken.append(self._start(queued))
         return taken
+
+    def _start(self, queued: QueuedPod) -> QueuedPod:
+        self._flights.start(queued.pod)
+        return replace(queued, attempts=queued.attempts + 1)
 
     def _return(self, key: str) -> None:
         newcomer = self._flights.forget(key)

@@ -11,6 +11,7 @@ from replica.api import codec
 from replica.api.keys import object_key
 from replica.api.kinds import NODE, POD
 from replica.api.nodes import Node
+from replica.api.pods import GROUP_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,16 +32,26 @@ def pod(
     uid: str | None = None,
     deleting: bool = False,
     phase: str = "",
+    group: str = "",
     **spec: Any,
 ) -> Pod:
     """A pod of one container.
 
     Args:
         node: Bound to it already.
+        group: Its PodGroup.
         spec: Further fields of `spec`, such as `tolerations` or `schedulingGates`.
     """
     value = pod_value(
-        name, namespace=namespace, requests=requests, node=node, uid=uid, deleting=deleting, phase=phase, **spec
+        name,
+        namespace=namespace,
+        requests=requests,
+        node=node,
+        uid=uid,
+        deleting=deleting,
+        phase=phase,
+        group=group,
+        **spec,
     )
     return codec.decode_pod(KeyValue(object_key(PREFIX, POD, name, namespace), value, mod_revision, mod_revision))
 
@@ -54,10 +65,17 @@ def pod_value(
     uid: str | None = None,
     deleting: bool = False,
     phase: str = "",
+    group: str = "",
     **spec: Any,
 ) -> bytes:
     """The same as it is stored."""
-    metadata = {"name": name, "namespace": namespace, "uid": f"uid-{next(_uids)}" if uid is None else uid}
+    metadata: dict[str, Any] = {
+        "name": name,
+        "namespace": namespace,
+        "uid": f"uid-{next(_uids)}" if uid is None else uid,
+    }
+    if group:
+        metadata["labels"] = {GROUP_LABEL: group}
     if deleting:
         metadata["deletionTimestamp"] = "2030-01-01T00:00:00Z"
     container = {"name": "main", "image": "app", "resources": {"requests": dict(requests or {})}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import threading
 from dataclasses import replace
@@ -13,9 +14,10 @@ from lockd.etcd.retry import settle
 from lockd.ports import LockName
 from replica.api import codec
 from replica.api.keys import object_key
-from replica.api.kinds import EVENT, NODE
+from replica.api.kinds import EVENT, NODE, POD_GROUP
 from replica.assume import AssumedPods
 from replica.cache.informers import Informers
+from replica.cache.members import Members
 from replica.cache.node_table import NodeTable
 from replica.events.broadcaster import Broadcaster
 from replica.events.leases import EventLeases
@@ -23,7 +25,7 @@ from replica.events.recorder import Recorder
 from replica.events.sink import EventSink
 from replica.framework.interface import Handle
 from replica.framework.waiting import WaitingPods
-from replica.handlers import Movers, NodeHandler, PodHandler
+from replica.handlers import Movers, NodeHandler, PodGroupHandler, PodHandler
 from replica.parts import Parts, Settings
 from replica.queue.hints import Hints
 from replica.queue.scheduling import SchedulingQueue
@@ -57,7 +59,15 @@ class World:
         self.table = NodeTable()
         self.assumed = AssumedPods(self.table)
         self.waiting = WaitingPods()
-        handle = Handle(self.clock, random.Random(1), self.waiting)  # noqa: S311  # repeatable, no secret
+        listers = {POD_GROUP.kind: self.informers.informer(POD_GROUP).lister}
+        self.members = Members()
+        handle = Handle(
+            self.clock,
+            random.Random(1),  # noqa: S311  # repeatable, no secret
+            self.waiting,
+            listers=listers,
+            members=self.members,
+        )
         self.runtime = runtime_of(*plugins, with_handle=handle)
         self.queue = SchedulingQueue(
             clock=self.clock,
@@ -68,7 +78,8 @@ class World:
             maximum_backoff=10 * backoff,
         )
         profiles = {self.runtime.scheduler_name: self.runtime}
-        movers = Movers(self.queue, profiles)
+        movers = Movers(self.queue, self.members, profiles)
+        self.informers.informer(POD_GROUP).add_handler(PodGroupHandler(movers), name="scheduler", barrier=True)
         handler = PodHandler(self.queue, self.assumed, self.waiting, profiles, movers)
         self.informers.pods.add_handler(handler, name="scheduler", barrier=True)
         self.informers.nodes.add_handler(NodeHandler(self.table, movers), name="scheduler", barrier=True)
@@ -82,6 +93,7 @@ class World:
             table=self.table,
             assumed=self.assumed,
             waiting=self.waiting,
+            members=self.members,
             profiles=profiles,
             wait_for_barrier=self.informers.barrier.wait,
             applied=lambda: self.informers.barrier.applied,
@@ -149,6 +161,11 @@ class World:
 
     def add_node(self, name: str, **fields: Any) -> None:
         self.etcd.put(object_key(term.PREFIX, NODE, name), node_value(name, **fields))
+
+    def add_group(self, name: str, least: int, **spec: Any) -> None:
+        document = {"metadata": {"name": name, "namespace": "default"}, "spec": {"minMember": least, **spec}}
+        key = object_key(term.PREFIX, POD_GROUP, name, "default")
+        self.etcd.put(key, codec.encode(json.dumps(document).encode()))
 
     def add_pods(self, *names: str, **fields: Any) -> None:
         for name in names:

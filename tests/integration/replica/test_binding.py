@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import queue
 import threading
 import uuid
@@ -184,3 +185,24 @@ def test_a_member_that_hangs_costs_an_attempt_and_no_more(proxied, proxies):
     proxies.each[0].black_hole()
     proxied.submit(*alone(bindings))
     assert proxied.fates(1) == {"p": Fate.BOUND}
+
+
+@pytest.mark.parametrize("size", [63, 120])
+def test_a_gang_of_up_to_120_goes_into_one_transaction(at, size):
+    gang = at.apply(*(f"p{number}" for number in range(size)))
+    at.submit(tuple(gang))
+    assert set(at.fates(size).values()) == {Fate.BOUND}
+    assert len({at.read(each.pod.name).mod_revision for each in gang}) == 1
+
+
+def test_gangs_share_transactions_as_far_as_etcd_takes_them(at):
+    pods = iter(at.apply(*(f"p{number:03}" for number in range(300))))
+    at.submit(*(tuple(itertools.islice(pods, size)) for size in (7, 50, 62, 1, 1, 63, 64, 52)))
+    assert set(at.fates(300).values()) == {Fate.BOUND}
+
+
+def test_a_deposed_leader_learns_of_each_pod_of_a_large_gang_that_it_was_not_bound(at):
+    gang = at.apply(*(f"p{number}" for number in range(100)))
+    at.gateway.txn(Txn((), (Put(at.term, b"somebody else"),)), timeout=5)
+    at.submit(tuple(gang))
+    assert set(at.fates(100).values()) == {Fate.FENCED}

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from replica.assume import AssumedPods
+from replica.cache.members import Members
 from replica.cache.node_table import NodeTable
 from replica.framework.waiting import WaitingPods
 from replica.handlers import DELETED, Movers, NodeHandler, PodHandler
@@ -21,7 +22,7 @@ class Setting:
         self.table = NodeTable()
         self.assumed = AssumedPods(self.table)
         self.waiting = WaitingPods()
-        self.movers = Movers(self.queue, profiles)
+        self.movers = Movers(self.queue, Members(), profiles)
         self.pods = PodHandler(self.queue, self.assumed, self.waiting, profiles, self.movers)
         self.nodes = NodeHandler(self.table, self.movers)
         self.moved = []
