@@ -53,6 +53,7 @@ class Custody:
 
         Args:
             gateway: To the members directly.
+            folder: The cluster's.
             stop: Gives up applying at once; the block is to be left then.
             tell: Gets one line for each fault that could not be healed in the end.
         """

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from chaos.faults.fault import Scene
     from component.clock import Clock
 
-PATIENCE: Final = 30.0
-"""Seconds that an effect, or its end, may take to show; a bound, not a measure: most show in milliseconds."""
-
 _STEP: Final = 0.02
 
 
@@ -77,30 +74,30 @@ class Effect:
             return self._healed
 
 
-def shown(scene: Scene, look: Callable[[], str | None], otherwise: str, *, within: float = PATIENCE) -> str:
+def shown(scene: Scene, look: Callable[[], str | None], otherwise: str) -> str:
     """Look until `look` gives a proof that the fault took effect. etcd may be silent in between.
 
     Raises:
-        NotApplied: It gave none in so many seconds; says `otherwise`.
+        NotApplied: It gave none as long as the scene has patience; says `otherwise`.
         Interrupted: The scene's stop was set.
     """
-    found = _look(look, scene.clock, scene.stop, within)
+    found = _look(look, scene.clock, scene.stop, scene.patience)
     if found is not None:
         return found
     if scene.stop.is_set():
         raise Interrupted("stopped by a signal")
-    raise NotApplied(f"{otherwise} within {within:g} s")
+    raise NotApplied(f"{otherwise} within {scene.patience:g} s")
 
 
-def undone(scene: Scene, look: Callable[[], str | None], otherwise: str, *, within: float = PATIENCE) -> str:
+def undone(scene: Scene, look: Callable[[], str | None], otherwise: str) -> str:
     """Look until `look` gives a proof that the fault is undone, whoever wants us to stop.
 
     Raises:
-        NotHealed: It gave none in so many seconds; says `otherwise`.
+        NotHealed: It gave none as long as the scene has patience; says `otherwise`.
     """
-    found = _look(look, scene.clock, threading.Event(), within)
+    found = _look(look, scene.clock, threading.Event(), scene.patience)
     if found is None:
-        raise NotHealed(f"{otherwise} within {within:g} s")
+        raise NotHealed(f"{otherwise} within {scene.patience:g} s")
     return found
 
 

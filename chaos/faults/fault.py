@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 if TYPE_CHECKING:
     import random
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from component.clock import Clock
     from lockd.etcd.gateway import Gateway
     from lockd.ports import LockName
+
+PATIENCE: Final = 30.0
 
 
 class Kind(Enum):
@@ -38,6 +40,13 @@ class Need(Enum):
     """Replicas that send their telemetry to an address where nobody listens: see `chaos.faults.collector`."""
 
 
+NOBODY: Final[frozenset[Kind]] = frozenset()
+"""What a fault aims at that is aimed at the cluster."""
+
+NOTHING: Final[frozenset[Need]] = frozenset()
+"""What most faults need."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
     """Where faults are applied, and with what.
@@ -47,8 +56,9 @@ class Scene:
         lock: The lock that the replicas contend for; names the prefix.
         stop: Gives up applying at once; healing goes on regardless.
         random: Seeded: what is left to chance is drawn from here.
-        folder: Where a fault may put files; it stays.
+        folder: The cluster's.
         guard: Heals what would stay if this process were killed.
+        patience: Seconds that an effect, or its end, may take to show. A bound: most show in milliseconds.
     """
 
     cluster: Cluster
@@ -59,6 +69,7 @@ class Scene:
     random: random.Random
     folder: Path
     guard: Guard = field(repr=False)
+    patience: float = PATIENCE
 
 
 class Applied(Protocol):

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from chaos.errors import NotStarted, TooSlow
 from chaos.faults.effect import Effect, Moment, always, shown, sought, undone
-from chaos.faults.errors import NotApplied
-from chaos.faults.fault import Kind, Need
-from chaos.faults.remedies import Continue
+from chaos.faults.errors import NotApplied, NotHealed
+from chaos.faults.fault import NOTHING, Kind
+from chaos.faults.remedies import Continue, Start
 from component.process import Gone, Process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from chaos.cluster.interface import Target
-    from chaos.faults.fault import Applied, Scene
+    from chaos.faults.fault import Applied, Need, Scene
 
 ANY: Final = frozenset(Kind)
 RETURN: Final = 10.0
 """Seconds that a supervisor is given to start an ended process again, before it is said that it didn't."""
+
+ASKING: Final = 2.0
+"""Seconds that a member may take to answer."""
 
 _STOPPED: Final = ("T", "t")
 
@@ -31,7 +36,7 @@ class Kill:
 
     name: ClassVar[str] = "kill"
     aims: ClassVar[frozenset[Kind]] = ANY
-    needs: ClassVar[frozenset[Need]] = frozenset()
+    needs: ClassVar[frozenset[Need]] = NOTHING
 
     def apply(self, scene: Scene, targets: Sequence[Target]) -> Applied:
         return _ended(scene, targets, scene.cluster.kill, "killed")
@@ -43,7 +48,7 @@ class Terminate:
 
     name: ClassVar[str] = "terminate"
     aims: ClassVar[frozenset[Kind]] = ANY
-    needs: ClassVar[frozenset[Need]] = frozenset()
+    needs: ClassVar[frozenset[Need]] = NOTHING
 
     def apply(self, scene: Scene, targets: Sequence[Target]) -> Applied:
         return _ended(scene, targets, scene.cluster.terminate, "ended when asked")
@@ -55,18 +60,12 @@ class Pause:
 
     name: ClassVar[str] = "pause"
     aims: ClassVar[frozenset[Kind]] = ANY
-    needs: ClassVar[frozenset[Need]] = frozenset()
+    needs: ClassVar[frozenset[Need]] = NOTHING
 
     def apply(self, scene: Scene, targets: Sequence[Target]) -> Applied:
         moment = Moment.now(scene.clock)
         with contextlib.ExitStack() as undo:
-            proofs = []
-            for target in targets:
-                promise = scene.guard.promise(Continue(target.pid, target.started))
-                undo.callback(promise.release)
-                undo.callback(resume, scene, target)
-                scene.cluster.pause(target)
-                proofs.append(shown(scene, lambda target=target: _stopped(target), f"{target.name} did not stop"))  # type: ignore[misc]
+            proofs = [halted(scene, undo, target, "pause") for target in targets]
             held = undo.pop_all()
 
         def heal() -> str:
@@ -78,6 +77,45 @@ class Pause:
 
 def process(target: Target) -> Process:
     return Process(target.pid, target.started)
+
+
+def halted(scene: Scene, undo: contextlib.ExitStack, target: Target, how: str) -> str:
+    """Stop a process (`pause`), or `kill` an etcd member, and give the proof.
+
+    Args:
+        undo: Gets what has it go on, or starts it again.
+
+    Raises:
+        NotApplied: It goes on.
+    """
+    paused = how == "pause"
+    remedy = Continue(target.pid, target.started) if paused else Start(str(scene.folder), target.name)
+    undo.callback(scene.guard.promise(remedy).release)
+    undo.callback(resume if paused else restart, scene, target)
+    try:
+        (scene.cluster.pause if paused else scene.cluster.kill)(target)
+    except Gone as error:
+        raise NotApplied(f"{target.name} (pid {target.pid}) had ended before") from error
+    look = partial(_stopped, target) if paused else partial(gone, target, "killed")
+    return shown(scene, look, f"{target.name} (pid {target.pid}) goes on")
+
+
+def restart(scene: Scene, target: Target) -> str:
+    """Start an ended etcd member again, unless somebody has, and give the proof.
+
+    Raises:
+        NotHealed: It does not answer.
+    """
+    try:
+        back = scene.cluster.start(target)
+    except (NotStarted, TooSlow) as error:
+        raise NotHealed(f"{target.name} could not be started again: {error}") from error
+
+    def look() -> str:
+        status = scene.gateway.status(back.address, timeout=ASKING)
+        return f"{target.name} came back as pid {back.pid} and answers, at revision {status.revision}"
+
+    return undone(scene, look, f"{target.name} does not answer")
 
 
 def resume(scene: Scene, target: Target) -> str:
@@ -111,8 +149,7 @@ def _ended(scene: Scene, targets: Sequence[Target], end: Callable[[Target], None
         except Gone as error:
             raise NotApplied(f"{target.name} (pid {target.pid}) had ended before") from error
     proof = "; ".join(
-        shown(scene, lambda target=target: gone(target, how), f"{target.name} (pid {target.pid}) did not end")  # type: ignore[misc]
-        for target in targets
+        shown(scene, partial(gone, target, how), f"{target.name} (pid {target.pid}) did not end") for target in targets
     )
     return Effect(moment, proof, lambda: "; ".join(returned(scene, target) for target in targets), always)
 
@@ -122,12 +159,20 @@ def gone(target: Target, how: str) -> str | None:
 
 
 def returned(scene: Scene, target: Target) -> str:
-    """Who came back in the place of an ended process."""
+    """Who came back in the place of an ended process: those that nobody starts again by themselves are started."""
+    if target.name in {member.name for member in scene.cluster.etcd_members()}:
+        return restart(scene, target)
 
     def look() -> str | None:
-        for successor in (*scene.cluster.replicas(), *scene.cluster.etcd_members()):
-            if successor.name == target.name and process(successor) != process(target) and process(successor).alive:
-                return f"{target.name} came back as pid {successor.pid}"
-        return None
+        successor = present(scene, target.name)
+        if successor is None or process(successor) == process(target):
+            return None
+        return f"{target.name} came back as pid {successor.pid}"
 
     return sought(scene, look, f"{target.name} has not come back", within=RETURN)
+
+
+def present(scene: Scene, name: str) -> Target | None:
+    """The living process of a name."""
+    everybody = (*scene.cluster.replicas(), *scene.cluster.etcd_members(), *scene.cluster.daemons())
+    return next((each for each in everybody if each.name == name and process(each).alive), None)

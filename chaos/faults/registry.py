@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from chaos.faults import parameters, processes
+from chaos.faults import keys, loops, members, parameters, processes, storage
 from lockd.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -13,9 +13,23 @@ if TYPE_CHECKING:
 
     from chaos.faults.fault import Fault
 
-FAULTS: Final[Mapping[str, type[Fault]]] = MappingProxyType(
-    {fault.name: fault for fault in (processes.Kill, processes.Terminate, processes.Pause)}
+_ALL: Final[tuple[type[Fault], ...]] = (
+    processes.Kill,
+    processes.Terminate,
+    processes.Pause,
+    loops.CrashLoop,
+    loops.RollingRestart,
+    members.QuorumLoss,
+    members.MoveLeader,
+    storage.Compact,
+    storage.OutOfSpace,
+    storage.Defragment,
+    keys.DeleteLease,
+    keys.GarbleLease,
+    keys.ForeignHolder,
 )
+
+FAULTS: Final[Mapping[str, type[Fault]]] = MappingProxyType({fault.name: fault for fault in _ALL})
 """Every fault. Tests go over all of them: one that is added here is tested without being named there."""
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from chaos.cluster import state
 from component.process import Gone, Process
 
 if TYPE_CHECKING:
@@ -130,9 +131,28 @@ class Withdraw:
         return f"{self.key} holds nothing of ours"
 
 
-Remedy = Continue | Overwrite | Disarm | Withdraw
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A process that nobody else starts again is started: an etcd member of a local cluster."""
 
-_KINDS: Final = {kind.__name__: kind for kind in (Continue, Overwrite, Disarm, Withdraw)}
+    folder: str
+    name: str
+
+    def do(self) -> str:
+        from chaos.cluster.local import LocalCluster  # noqa: PLC0415
+
+        folder = Path(self.folder)
+        with Reach(state.read(folder).endpoints).gateway() as gateway:
+            cluster = LocalCluster(folder, gateway)
+            for member in cluster.etcd_members():
+                if member.name == self.name:
+                    cluster.start(member)
+        return f"{self.name} runs"
+
+
+Remedy = Continue | Overwrite | Disarm | Withdraw | Start
+
+_KINDS: Final = {kind.__name__: kind for kind in (Continue, Overwrite, Disarm, Withdraw, Start)}
 
 
 def encode(remedy: Remedy) -> str:
