@@ -17,6 +17,7 @@ from chaos.cluster.plan import FAST, Plan
 from chaos.cluster.supervisor import supervise
 from chaos.demo import run
 from chaos.journal.commands import compare_command
+from chaos.hurt.command import hurt_command
 from chaos.output import failures, output_option, show
 from chaos.stopping import stop_by_signal
 from component.clock import SystemClock
@@ -172,6 +173,5 @@ def _detach(plan: Plan) -> None:
 
 
 main.add_command(bench_command(stop_by_signal))
-
-
 main.add_command(compare_command)
+main.add_command(hurt_command(stop_by_signal))

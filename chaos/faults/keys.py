@@ -6,10 +6,11 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from chaos.faults.effect import Effect, Moment, always, never, shown, undone
+from chaos.faults.effect import Effect, Moment, always, shown, undone
 from chaos.faults.fault import NOBODY, NOTHING
 from chaos.faults.parameters import SECONDS, TEXT, parameter
 from chaos.faults.remedies import Reach, Withdraw
+from lockd.errors import StoreError
 from lockd.ports import Compare, Delete, Field, Put, Txn
 from lockd.record import LeaderRecord, display_time
 
@@ -56,7 +57,7 @@ class ForeignHolder:
     aims: ClassVar[frozenset[Kind]] = NOBODY
     needs: ClassVar[frozenset[Need]] = NOTHING
 
-    holder: str = parameter(TEXT, "a-stranger", what="Its identity.")
+    holder: str = parameter(TEXT, "a-stranger", what="Its identity.", leading=True)
     lease: float = parameter(SECONDS, 3.0, what="For how long it claims to hold the lease.")
 
     def __post_init__(self) -> None:
@@ -92,7 +93,13 @@ def _overwritten(scene: Scene, value: str, what: str) -> Effect:
         promise.release()
         return proof
 
-    return Effect(moment, f"since revision {revision} {scene.lock.lease}, which {holder} held, {what}", heal, never)
+    def over() -> bool:
+        try:
+            return all(kv.value != value.encode() for kv in scene.gateway.range(scene.lock.lease, timeout=TIMEOUT).kvs)
+        except StoreError:
+            return False
+
+    return Effect(moment, f"since revision {revision} {scene.lock.lease}, which {holder} held, {what}", heal, over)
 
 
 def _write(scene: Scene, value: str | None) -> tuple[Moment, int, str]:

@@ -45,7 +45,7 @@ class CrashLoop:
     def apply(self, scene: Scene, targets: Sequence[Target]) -> Applied:
         loop = _Loop(scene, [target.name for target in targets])
         moment = Moment.now(scene.clock)
-        proof = "; ".join(_end(scene, target, scene.cluster.kill) for target in targets)
+        proof = "; ".join(_end(scene, target, scene.cluster.kill, "killed") for target in targets)
         killed = dict.fromkeys(loop.names, 1)
 
         def again(name: str, stop: threading.Event) -> None:
@@ -82,11 +82,12 @@ class RollingRestart:
     def apply(self, scene: Scene, targets: Sequence[Target]) -> Applied:
         if not targets:
             raise NotApplied("nobody is there to be restarted")
-        end = scene.cluster.kill if self.how == "kill" else scene.cluster.terminate
+        hard = self.how == "kill"
+        end, how = (scene.cluster.kill, "killed") if hard else (scene.cluster.terminate, "ended when asked")
         loop = _Loop(scene, [targets[0].name])
         restarted: list[str] = []
         moment = Moment.now(scene.clock)
-        proof = _end(scene, targets[0], end)
+        proof = _end(scene, targets[0], end, how)
 
         def roll(_: str, stop: threading.Event) -> None:
             last = targets[0]
@@ -98,7 +99,7 @@ class RollingRestart:
                 if target is None or scene.clock.wait(stop, self.pause):
                     return
                 last = present(scene, target.name) or target
-                _end(scene, last, end)
+                _end(scene, last, end, how)
 
         def heal() -> str:
             loop.finish()
@@ -164,9 +165,9 @@ class _Loop:
             run(name, self._group.stop)
 
 
-def _end(scene: Scene, target: Target, end: Callable[[Target], None]) -> str:
+def _end(scene: Scene, target: Target, end: Callable[[Target], None], how: str) -> str:
     try:
         end(target)
     except Gone as error:
         raise NotApplied(f"{target.name} (pid {target.pid}) had ended before") from error
-    return shown(scene, lambda: gone(target, "ended"), f"{target.name} (pid {target.pid}) did not end")
+    return shown(scene, lambda: gone(target, how), f"{target.name} (pid {target.pid}) did not end")

@@ -78,13 +78,14 @@ def choice(*words: str) -> Form:
     return Form(parse, {"enum": list(words)})
 
 
-def parameter(form: Form, default: Any, *, what: str) -> Any:
+def parameter(form: Form, default: Any, *, what: str, leading: bool = False) -> Any:
     """A field of a fault.
 
     Args:
         what: It is, one line.
+        leading: On a command line the fault's own flag has it as its value.
     """
-    return dataclasses.field(default=default, metadata={"form": form, "what": what})
+    return dataclasses.field(default=default, metadata={"form": form, "what": what, "leading": leading})
 
 
 def build(cls: type[T], named: str, given: Mapping[str, Any]) -> T:

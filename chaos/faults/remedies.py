@@ -104,14 +104,14 @@ class Disarm:
 
     reach: Reach
     member_id: int
-    kind: str
+    alarm: str
 
     def do(self) -> str:
         from lockd.etcd.maintenance import Alarm, Maintenance  # noqa: PLC0415
 
         with self.reach.gateway() as gateway:
-            Maintenance(gateway).disarm(Alarm(self.member_id, self.kind), timeout=TIMEOUT)
-        return f"the alarm {self.kind} is disarmed"
+            Maintenance(gateway).disarm(Alarm(self.member_id, self.alarm), timeout=TIMEOUT)
+        return f"the alarm {self.alarm} is disarmed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""One-off faults on a running cluster: the command `chaosctl hurt`."""

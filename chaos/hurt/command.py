@@ -1,0 +1,104 @@
+"""The command `chaosctl hurt`."""
+
+from __future__ import annotations
+
+import random
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from chaos.faults import registry
+from chaos.hurt.hurting import hurt
+from chaos.hurt.order import BARE, leads, order
+from chaos.output import failures, output_option, show
+from component.clock import SystemClock
+from component.console import note
+from component.durations import DURATION
+from component.progress import progress
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable
+
+
+def hurt_command(stop: Callable[[], threading.Event]) -> click.Command:
+    """The command; it has a flag for each fault that there is.
+
+    Args:
+        stop: Gives the event that Ctrl-C and its like set.
+    """
+
+    @click.command(
+        "hurt",
+        epilog="A role is leader, standby, standby[1], random, all, etcd-leader, etcd-follower, etcd, lockd, "
+        "or a name such as replica-2 or etcd-1.",
+    )
+    @click.argument("role", required=False)
+    @click.option(
+        "--dir",
+        "folder",
+        type=click.Path(file_okay=False, path_type=Path),
+        envvar="CHAOSCTL_DIR",
+        required=True,
+        show_envvar=True,
+        help="The folder that `chaosctl up` printed.",
+    )
+    @click.option(
+        "--for", "lasts", type=DURATION, help="How long it lasts; by default as it does by itself, else until Ctrl-C."
+    )
+    @click.option(
+        "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A further parameter of the fault; repeatable."
+    )
+    @click.option("--lock", default="kube-system/kube-scheduler", show_default=True, help="The replicas' lock.")
+    @click.option("--seed", type=int, help="Decides what is left to chance; by default it is drawn.")
+    @output_option
+    def command(  # noqa: PLR0917
+        role: str | None,
+        folder: Path,
+        lasts: float | None,
+        settings: tuple[str, ...],
+        lock: str,
+        seed: int | None,
+        form: str,
+        **flags: str | None,
+    ) -> None:
+        r"""Hurt a running cluster once: whoever has ROLE now, or all of it. Ctrl-C heals at once.
+
+        The proof that it took effect is told when there is one, and the proof that it was undone at the end; the exit
+        code is 1 when one of them can't be had.
+
+        \b
+        chaosctl hurt leader --kill
+        chaosctl hurt leader --pause 20s
+        chaosctl hurt standby --cut etcd --for 10s
+        chaosctl hurt --quorum-loss 5s
+        """
+        named = {name.replace("_", "-"): value for name, value in flags.items()}
+        with failures():
+            asked = order(role, named, settings, lasts)
+            seed = secrets.randbelow(2**32) if seed is None else seed
+            with progress() as told:
+                done = hurt(
+                    folder,
+                    asked,
+                    lock,
+                    stop=stop(),
+                    random=random.Random(seed),  # noqa: S311  # no secret is drawn
+                    clock=SystemClock(),
+                    told=told,
+                    tell=note,
+                )
+        show({**done.document(), "seed": seed}, form, [f"healed: {done.healing}"])
+
+    command.params.extend(_flag(name) for name in registry.FAULTS)
+    return command
+
+
+def _flag(name: str) -> click.Option:
+    fault = registry.FAULTS[name]
+    leading = leads(fault)
+    metavar = f"[{leading.replace('_', '-').upper() if leading is not None else 'DURATION'}]"
+    settings: dict[str, Any] = {"is_flag": False, "flag_value": BARE, "metavar": metavar}
+    return click.Option([f"--{name}"], help=registry.brief(fault), **settings)

@@ -1,0 +1,119 @@
+"""Hurting a cluster once: the fault applied, kept in force for its time, healed whatever happens."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from chaos.cluster import state as files
+from chaos.cluster.local import LocalCluster
+from chaos.faults.custody import Custody
+from chaos.faults.roles import resolve
+from component.durations import format_duration
+from lockd.etcd.connection import Connection
+from lockd.etcd.gateway import Gateway
+from lockd.etcd.witness import Witness
+from lockd.ports import LockName
+from lockd.record import display_time
+
+if TYPE_CHECKING:
+    import random
+    import threading
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from chaos.cluster.interface import Target
+    from chaos.faults.fault import Applied
+    from chaos.hurt.order import Order
+    from component.clock import Clock
+    from component.progress import Progress
+
+SCHEMA: Final = 1
+STEP: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Hurt:
+    """What was done.
+
+    Attributes:
+        at: In wall seconds, just before it was.
+        seconds: From then until it was healed.
+        healing: The proof that it was undone.
+    """
+
+    order: Order
+    targets: tuple[Target, ...]
+    at: float
+    seconds: float
+    proof: str
+    healing: str
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "fault": self.order.fault.name,
+            "parameters": dict(self.order.given),
+            "role": None if self.order.role is None else str(self.order.role),
+            "targets": [asdict(target) for target in self.targets],
+            "at": display_time(self.at),
+            "lasted_s": round(self.seconds, 3),
+            "proof": self.proof,
+            "healing": self.healing,
+        }
+
+
+def hurt(
+    folder: Path,
+    asked: Order,
+    lock: str,
+    *,
+    stop: threading.Event,
+    random: random.Random,
+    clock: Clock,
+    told: Progress,
+    tell: Callable[[str], None],
+) -> Hurt:
+    """Apply a fault to the cluster of a folder, and heal it after its time, or as soon as `stop` is set.
+
+    Args:
+        lock: `<namespace>/<name>` of the lock that the replicas contend for.
+        tell: Gets the proof as soon as the fault took effect.
+
+    Raises:
+        NoCluster, NoTarget, NotAvailable, NotApplied, NotHealed, StoreError, Interrupted: Nothing of the fault is left,
+            or the line says what.
+    """
+    with contextlib.ExitStack() as undo:
+        cluster, gateway, name = _opened(folder, lock, clock)
+        undo.callback(gateway.close)
+        custody = undo.enter_context(
+            Custody(cluster, gateway, name, folder=folder, stop=stop, random=random, clock=clock, tell=tell)
+        )
+        targets = () if asked.role is None else resolve(asked.role, cluster, random=random)
+        applied = custody.apply(asked.fault, targets)
+        tell(f"{asked.fault.name}: {applied.proof}")
+        _last(applied, asked.lasts, stop, clock, told)
+        healing = custody.heal(applied)
+        return Hurt(asked, targets, applied.wall, clock.now() - applied.at, applied.proof, healing)
+
+
+def _opened(folder: Path, lock: str, clock: Clock) -> tuple[LocalCluster, Gateway, LockName]:
+    state = files.read(folder)
+    gateway = Gateway(Connection(endpoints=state.endpoints), purpose="chaos", witness=Witness(), clock=clock)
+    namespace, _, name = lock.partition("/")
+    return LocalCluster(folder, gateway, lock=lock, clock=clock), gateway, LockName(state.prefix, namespace, name)
+
+
+def _last(applied: Applied, lasts: float | None, stop: threading.Event, clock: Clock, told: Progress) -> None:
+    """Let it last: for its time, or until it is over by itself, or until `stop` is set."""
+    if lasts is None and applied.over:
+        return
+    what = "in force until Ctrl-C" if lasts is None else f"in force for {format_duration(lasts)}"
+    of = 1.0 if lasts is None else lasts
+    while not (applied.over if lasts is None else clock.now() >= applied.at + lasts):
+        told(what, 0.0 if lasts is None else min(of, clock.now() - applied.at), of)
+        if clock.wait(stop, STEP):
+            return
+    told(what, of, of)
