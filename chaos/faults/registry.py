@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from chaos.faults import keys, loops, members, parameters, processes, storage
+from chaos.faults import clocks, collector, keys, loops, members, network, parameters, processes, storage
 from lockd.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -27,6 +27,12 @@ _ALL: Final[tuple[type[Fault], ...]] = (
     keys.DeleteLease,
     keys.GarbleLease,
     keys.ForeignHolder,
+    clocks.ShiftClock,
+    collector.HangCollector,
+    network.Cut,
+    network.Delay,
+    network.FailFirst,
+    network.DropReplies,
 )
 
 FAULTS: Final[Mapping[str, type[Fault]]] = MappingProxyType({fault.name: fault for fault in _ALL})

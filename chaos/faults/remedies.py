@@ -90,11 +90,12 @@ class Overwrite:
     """A file gets back what it held."""
 
     path: str
-    text: str
+    content: str
+    """In hexadecimal digits."""
 
     def do(self) -> str:
-        with contextlib.suppress(FileNotFoundError), Path(self.path).open("r+", encoding="utf-8") as file:
-            file.write(self.text)
+        with contextlib.suppress(FileNotFoundError), Path(self.path).open("r+b") as file:
+            file.write(bytes.fromhex(self.content))
         return f"{self.path} is as it was"
 
 
