@@ -17,6 +17,8 @@ from chaos.cluster.plan import FAST, Plan
 from chaos.cluster.supervisor import supervise
 from chaos.demo import run
 from chaos.journal.commands import compare_command
+from chaos.faults.equipment import equipped
+from chaos.faults.fault import Need
 from chaos.hurt.command import hurt_command
 from chaos.output import failures, output_option, show
 from chaos.stopping import stop_by_signal
@@ -49,6 +51,8 @@ def main() -> None:
 @click.option("--prefix", type=PREFIX, default=DEFAULT_PREFIX, show_default=True, help="Where all keys are.")
 @click.option("--lockd", "daemons", type=click.IntRange(0, 50), default=0, show_default=True, help="Lock services.")
 @click.option("--proxied", is_flag=True, help="Let all of them talk through links that can be cut and slowed down.")
+@click.option("--clocks", is_flag=True, help="Let the replicas' wall clocks be shifted; takes a C compiler.")
+@click.option("--collector", is_flag=True, help="Let the replicas send telemetry to where a collector may hang.")
 @click.option("--detach", is_flag=True, help="Return once the cluster is healthy; it lives on.")
 @click.option("--no-restart", is_flag=True, help="Leave a replica that has ended ended.")
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
@@ -61,6 +65,8 @@ def up(
     prefix: str,
     daemons: int,
     proxied: bool,
+    clocks: bool,
+    collector: bool,
     detach: bool,
     no_restart: bool,
     flags: tuple[str, ...],
@@ -79,7 +85,9 @@ def up(
         daemons=daemons,
         proxied=proxied,
     )
+    wanted = {Need.CLOCKS: clocks, Need.COLLECTOR: collector}
     with failures():
+        plan = equipped(plan, [need for need, asked in wanted.items() if asked])
         if detach:
             _detach(plan)
         else:

@@ -78,14 +78,14 @@ def choice(*words: str) -> Form:
     return Form(parse, {"enum": list(words)})
 
 
-def parameter(form: Form, default: Any, *, what: str, leading: bool = False) -> Any:
+def parameter(written: Form, default: Any, *, what: str, leading: bool = False) -> Any:
     """A field of a fault.
 
     Args:
         what: It is, one line.
         leading: On a command line the fault's own flag has it as its value.
     """
-    return dataclasses.field(default=default, metadata={"form": form, "what": what, "leading": leading})
+    return dataclasses.field(default=default, metadata={"form": written, "what": what, "leading": leading})
 
 
 def build(cls: type[T], named: str, given: Mapping[str, Any]) -> T:
@@ -114,6 +114,12 @@ def build(cls: type[T], named: str, given: Mapping[str, Any]) -> T:
         return cls(**values)
     except ValueError as error:
         raise ConfigError((f"{named}: {error}",)) from error
+
+
+def form(cls: type, name: str) -> Form:
+    """How a fault's parameter is written."""
+    found: Form = next(field for field in dataclasses.fields(cls) if field.name == name).metadata["form"]
+    return found
 
 
 def schema(cls: type) -> dict[str, Any]:

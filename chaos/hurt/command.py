@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chaos.faults import registry
+from chaos.faults.parameters import SIGNED_SECONDS, form
 from chaos.hurt.hurting import hurt
 from chaos.hurt.order import BARE, leads, order
 from chaos.output import failures, output_option, show
@@ -99,6 +100,7 @@ def hurt_command(stop: Callable[[], threading.Event]) -> click.Command:
 def _flag(name: str) -> click.Option:
     fault = registry.FAULTS[name]
     leading = leads(fault)
-    metavar = f"[{leading.replace('_', '-').upper() if leading is not None else 'DURATION'}]"
-    settings: dict[str, Any] = {"is_flag": False, "flag_value": BARE, "metavar": metavar}
-    return click.Option([f"--{name}"], help=registry.brief(fault), **settings)
+    word = leading.replace("_", "-").upper() if leading is not None else "DURATION"
+    optional: dict[str, Any] = {"is_flag": False, "flag_value": BARE, "metavar": f"[{word}]"}
+    signed = leading is not None and form(fault, leading) is SIGNED_SECONDS  # click takes `-1h` only where it must
+    return click.Option([f"--{name}"], help=registry.brief(fault), **({"metavar": word} if signed else optional))

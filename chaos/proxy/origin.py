@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from chaos.proxy.route import Address
 
+_MAPPED = "0000000000000000FFFF0000"
+"""What goes before an IPv4 address in the kernel's table of IPv6's."""
+
 
 def origin(pids: Mapping[str, int], dialler: Address, door: Address) -> str:
     """The name of the process, among those given, that has the other end of a connection to us; else `stranger`."""
@@ -29,11 +32,12 @@ def origin(pids: Mapping[str, int], dialler: Address, door: Address) -> str:
 
 def _inode(pid: int, dialler: Address, door: Address) -> str:
     """Of the socket that is connected from one address to the other; "" if there is none."""
-    ends = f" {_hex(dialler)} {_hex(door)} "
-    with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/net/tcp").read_text(encoding="ascii").splitlines():
-            if ends in line:
-                return line.split()[9]
+    for table, mapped in (("tcp", ""), ("tcp6", _MAPPED)):  # gRPC dials IPv4 addresses by sockets of both families
+        ends = f" {mapped}{_hex(dialler)} {mapped}{_hex(door)} "
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/{pid}/net/{table}").read_text(encoding="ascii").splitlines():
+                if ends in line:
+                    return line.split()[9]
     return ""
 
 
