@@ -16,10 +16,10 @@ from chaos.cluster import ending, launch
 from chaos.cluster.plan import FAST, Plan
 from chaos.cluster.supervisor import supervise
 from chaos.demo import run
-from chaos.journal.commands import compare_command
 from chaos.faults.equipment import equipped
 from chaos.faults.fault import Need
 from chaos.hurt.command import hurt_command
+from chaos.journal.commands import compare_command
 from chaos.output import failures, output_option, show
 from chaos.stopping import stop_by_signal
 from component.clock import SystemClock
