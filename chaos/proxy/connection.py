@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from chaos.proxy.rulebook import Hold
 
 CHUNK: Final = 65536
-_NO_LINGER: Final = struct.pack("ii", 1, 0)
+NO_LINGER: Final = struct.pack("ii", 1, 0)
 
 
 def abort(sock: socket.socket) -> None:
     """Close it with a reset."""
     with contextlib.suppress(OSError):
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
     sock.close()
 
 
@@ -195,7 +195,7 @@ class Connection:
         """A side was reset: it hears nothing any more, and the other side is to be told in kind."""
         self._loop.forget(side.sock.fileno())
         side.sock.close()
-        if not self._other(side).is_open:
+        if not self._other(side).is_open or not self._dialled:  # nobody is left, or was ever, to be told
             self._end()
             return
         self._other(side).pipe.clear()
@@ -205,8 +205,8 @@ class Connection:
 
     def _pass_on(self, side: _Side) -> None:
         """Hand over what a side said, as far as the rule, its time and the other side allow."""
-        if side is self._source and not self._dialled and not self._route.is_held(side.way):
-            self._reach()
+        if side is self._source and not (self._over or self._dialled or self._route.is_held(side.way)):
+            self._dial()
         if self._over:
             return
         sink = self._other(side)
@@ -215,13 +215,6 @@ class Connection:
             self._hand_over(side, sink, self._loop.clock.now())
         if not self._over:
             self._update()
-
-    def _reach(self) -> None:
-        """Dial, unless whoever wanted to be connected has given up before that was possible."""
-        if self._source.pipe.ending is Ending.RESET:
-            self._end()
-        elif not self._over:
-            self._dial()
 
     def _hand_over(self, side: _Side, sink: _Side, now: float) -> None:
         pipe = side.pipe
