@@ -1,10 +1,11 @@
-"""`chaosctl up` and `down` with real members and replicas: what they make, keep running, and leave behind."""
+"""`chaosctl up` and `down` with real processes: what they make, keep running, and leave behind."""
 
 import json
 import signal
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -12,12 +13,16 @@ from chaos.cluster import health
 from chaos.cluster import state as files
 from chaos.cluster.local import LocalCluster
 from chaos.cluster.supervisor import MARKER
+from chaos.control import Caller, Unheard
+from chaos.errors import NotStarted
+from chaos.proxy.link import Link
 from component.process import Process
 from lockd.etcd.connection import Connection
 from tests.harness.etcd import opened
 from tests.harness.wait import eventually
 
 SMALL = ("--etcd=1", "--replicas=2", "--fast")
+LINKED = ("--lockd=1", "--proxied")
 
 
 def chaosctl(*words, within=100):
@@ -41,13 +46,14 @@ def listens(address):
 
 
 def test_the_life_of_a_cluster(folder):
-    made = chaosctl("up", *SMALL, "--dir", folder, "--detach")
+    made = chaosctl("up", *SMALL, *LINKED, "--dir", folder, "--detach")
     assert (made.returncode, made.stdout) == (0, f"{folder}\n"), made.stderr
     state = files.read(folder)
     assert state.supervisor.alive
     assert all(Process.of(process.pid) == process for process in state.processes())
     assert [member.name for member in state.etcd] == ["etcd-1"]
     assert [replica.name for replica in state.replicas] == ["replica-1", "replica-2"]
+    assert [daemon.name for daemon in state.daemons] == ["lockd-1"]
     assert health.ask(state).healthy
 
     again = chaosctl("up", *SMALL, "--dir", folder)
@@ -59,6 +65,9 @@ def test_the_life_of_a_cluster(folder):
         assert set(json.loads(marker.value)) == {"by", "since"}
         cluster = LocalCluster(folder, gateway)
         old = eventually(cluster.leader, within=10.0)
+        assert cluster.etcd_leader() == cluster.etcd_members()[0]
+        assert cluster.endpoints() == (state.etcd[0].endpoint,)
+        assert_all_pass_their_links(cluster, old.name)
         cluster.kill(old)
         new = eventually(lambda: find(cluster, old.name, unlike=old.identity), within=20.0)
         assert (new.pid, new.started) != (old.pid, old.started)
@@ -74,7 +83,8 @@ def test_the_life_of_a_cluster(folder):
     ended = chaosctl("down", "--dir", folder)
     assert (ended.returncode, len(ended.stderr.splitlines())) == (0, 1)
     assert not any(process.alive for process in (state.supervisor, *state.processes()))
-    assert not any(map(listens, (*state.endpoints, *(replica.http for replica in state.replicas))))
+    doors = (link.endpoint for link in state.links.links)
+    assert not any(map(listens, (*state.endpoints, *doors, *(replica.http for replica in state.replicas))))
     assert sorted(path.name for path in folder.iterdir()) == ["log", "trace"]
 
     traced = chaosctl("trace", folder, "-o", "json")
@@ -83,15 +93,54 @@ def test_the_life_of_a_cluster(folder):
     assert handoff["phases_ms"]["detection"] > 0
 
 
+def assert_all_pass_their_links(cluster, leader):
+    """etcd is reached, and the leader's presence watched, through links alone."""
+    links = cluster.links()
+    (member,) = cluster.etcd_members()
+    for target in (*cluster.replicas(), *cluster.daemons()):
+        eventually(lambda name=target.name: links.counters(Link(name, member.name)).from_passed, within=20.0)
+    (standby,) = (target.name for target in cluster.replicas() if target.name != leader)
+    watching = Link(standby, leader)
+    eventually(lambda: links.counters(watching).open == 1, within=20.0)
+    assert links.counters(Link(leader, standby)).open == 0
+
+
+def test_an_etcd_member_starts_again_on_its_data_and_whoever_ended_when_asked_to(folder):
+    made = chaosctl("up", *SMALL, *LINKED, "--no-restart", "--dir", folder, "--detach")
+    assert made.returncode == 0, made.stderr
+    state = files.read(folder)
+    with opened(Connection(endpoints=state.endpoints)) as gateway:
+        cluster = LocalCluster(folder, gateway)
+        (member,) = cluster.etcd_members()
+        cluster.kill(member)
+        again = cluster.start(member)
+        assert (again.name, again.address) == (member.name, member.address)
+        assert (again.pid, again.started) != (member.pid, member.started)
+        assert cluster.start(again) == again
+        assert gateway.range(f"{state.prefix}/{MARKER}", timeout=20.0).count == 1
+        for each in (cluster.daemons()[0], cluster.replicas()[0]):
+            cluster.kill(each)
+            after = cluster.start(each)
+            assert (after.name, after.address) == (each.name, each.address)
+            assert after.identity != each.identity
+        eventually(cluster.leader, within=20.0)
+        with pytest.raises(NotStarted, match="there is nothing of that name"):
+            cluster.start(replace(member, name="etcd-9"))
+
+
 def find(cluster, name, *, unlike):
     return next((r for r in cluster.replicas() if r.name == name and r.identity != unlike), None)
 
 
 def test_whatever_ends_a_supervisor_its_processes_end_too(folder):
-    assert chaosctl("up", "--etcd=1", "--replicas=1", "--fast", "--dir", folder, "--detach").returncode == 0
+    small = ("--etcd=1", "--replicas=1", "--fast", *LINKED)
+    assert chaosctl("up", *small, "--dir", folder, "--detach").returncode == 0
     state = files.read(folder)
     state.supervisor.send(signal.SIGKILL)
     eventually(lambda: not any(process.alive for process in state.processes()), within=10.0)
+    for name in (state.control, state.links.control):
+        with pytest.raises(Unheard):
+            Caller(name, timeout=5.0)
 
     refused = chaosctl("up", *SMALL, "--dir", folder)
     assert refused.returncode == 2
