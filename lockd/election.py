@@ -66,6 +66,8 @@ class Election(Candidacy):
                 return self._see_lease(seen.seen, now)
             case KeyEvent(which=Which.TERM):
                 return self._see_term(seen.seen, now)
+            case KeyEvent(which=Which.HISTORY):
+                return replace(self, observed=self.observed.with_recorded(seen.seen))
             case KeyEvent(which=Which.SWITCHOVER):
                 return replace(self, observed=replace(self.observed, switchover=Switchover.parse(seen.seen.value)))
             case KeyEvent():

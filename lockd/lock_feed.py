@@ -45,6 +45,7 @@ class _Topic:
         return {
             lock.lease: Which.LEASE,
             lock.term: Which.TERM,
+            lock.history: Which.HISTORY,
             lock.switchover: Which.SWITCHOVER,
             lock.candidates: Which.CANDIDATE,
         }

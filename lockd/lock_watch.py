@@ -41,6 +41,7 @@ class LockWatch:
         self._keys = {
             lock.lease: Which.LEASE,
             lock.term: Which.TERM,
+            lock.history: Which.HISTORY,
             lock.switchover: Which.SWITCHOVER,
             lock.candidates: Which.CANDIDATE,
         }

@@ -50,7 +50,8 @@ class Observed:
         unfenced_until: Until when the last holder that etcd can't fence may still act.
         term: The term key.
         history: The terms so far, as of `history_term`.
-        history_term: The term key's mod revision that `history` belongs to; None when no history was read.
+        history_term: The term key's mod revision that `history` belongs to; None when none is known.
+        recorded: The history key as its last event brought it.
         read_revision: etcd's revision at the last whole read.
         switchover: The last wish seen.
         candidates: Identities that stand by or lead.
@@ -65,6 +66,7 @@ class Observed:
     term: Seen | None = None
     history: tuple[HistoryEntry, ...] = ()
     history_term: int | None = None
+    recorded: Seen | None = None
     read_revision: int = 0
     switchover: Switchover | None = None
     candidates: frozenset[str] = frozenset()
@@ -86,7 +88,13 @@ class Observed:
         """This and the term as seen; None when that is not newer."""
         if self.term is not None and not _newer(seen, self.term):
             return None
-        return replace(self, term=seen)
+        return _joined(replace(self, term=seen))
+
+    def with_recorded(self, seen: Seen) -> Observed:
+        """This and the history key as an event brought it."""
+        if self.recorded is not None and not _newer(seen, self.recorded):
+            return self
+        return _joined(replace(self, recorded=seen))
 
     def with_history(self, view: View) -> Observed:
         """This and the history of a whole read, if it is of the term as it stands here."""
@@ -113,8 +121,9 @@ class Observed:
     def is_whole(self) -> bool:
         """Is all known that an acquire compares and carries on?
 
-        The history must be the term's. And a release writes lease and term at one revision, but their events come one
-        by one: an empty record newer than the term seen asks for a read first.
+        The history must be the term's. And a release writes all three at one revision, but their events come one by
+        one: an empty record newer than the term seen asks for a read. What comes first, the other events or its answer,
+        makes it whole.
         """
         if self.lease is None or self.term is None or self.history_term != self.term.mod_revision:
             return False
@@ -177,3 +186,14 @@ def _newer(seen: Seen, known: Seen) -> bool:
     if seen.value is None and known.value is None:
         return False
     return seen.revision > known.revision
+
+
+def _joined(observed: Observed) -> Observed:
+    """One transaction writes term and history, so of one revision they belong together, whichever came first."""
+    term, recorded = observed.term, observed.recorded
+    if term is None or recorded is None or term.value is None or recorded.value is None:
+        return observed
+    if term.revision != recorded.revision or observed.history_term == term.revision:
+        return observed
+    entries = parse_history(recorded.value, recorded.revision)
+    return replace(observed, history=entries, history_term=term.revision)

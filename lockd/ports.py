@@ -163,6 +163,7 @@ class Which(Enum):
 
     LEASE = "lease"
     TERM = "term"
+    HISTORY = "history"
     SWITCHOVER = "switchover"
     CANDIDATE = "candidate"
 

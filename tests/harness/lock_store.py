@@ -229,6 +229,7 @@ class LockStore:
         names = {
             self.lock.lease: Which.LEASE,
             self.lock.term: Which.TERM,
+            self.lock.history: Which.HISTORY,
             self.lock.switchover: Which.SWITCHOVER,
         }
         old = {kv.key: kv for kv in before.keys}

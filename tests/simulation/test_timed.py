@@ -274,7 +274,7 @@ def test_a_seed_is_one_run():
 def test_a_failure_prints_seed_and_script(monkeypatch):
     monkeypatch.setattr(Keyspace, "guarded", lambda *_: True)
     with pytest.raises(AssertionError) as caught:
-        storm(4, TOLERATED, kinds=(Kind.KILL, Kind.PAUSE))
+        storm(3, TOLERATED, kinds=(Kind.KILL, Kind.PAUSE))
     told = caught.value.__notes__[0]
-    assert told.startswith("seed 4, rates ")
+    assert told.startswith("seed 3, rates ")
     assert " kill " in told

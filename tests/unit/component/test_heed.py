@@ -37,7 +37,7 @@ def test_it_is_heard_whatever_the_main_thread_does():
             process.kill()
 
 
-@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGALRM])
 def test_others_do_what_they_do(number):
     with subprocess.Popen([sys.executable, "-c", MAIN], stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import pytest
 
@@ -99,6 +99,35 @@ def test_a_release_seen_by_half_is_read_whole_before_the_lock_is_taken(store):
     b.see(store.view())
     assert isinstance(b.decide(), Acquire)
     assert b.flight.commit().succeeded
+
+
+@pytest.mark.parametrize("order", list(permutations((Which.LEASE, Which.TERM, Which.HISTORY))))
+def test_a_release_seen_whole_is_answered_without_a_read(store, order):
+    """Its three events come in any order, and what the acquire carries on is what the release wrote."""
+    a = leader(store)
+    b = Candidate.of(store, "b")
+    b.run()
+    a.stop().work_ends().run()
+    keys = {Which.LEASE: LOCK.lease, Which.TERM: LOCK.term, Which.HISTORY: LOCK.history}
+    for which in order:
+        b.see(KeyEvent(which, keys[which], store.space.seen(keys[which])))
+    action = b.decide()
+    assert isinstance(action, Acquire)
+    entries = [(entry.identity, entry.reason) for entry in action.history]
+    assert entries == [("a", "released"), ("b", "")]
+    assert b.flight.commit().succeeded
+
+
+def test_a_history_of_another_term_is_not_carried_on(store):
+    a = leader(store)
+    b = Candidate.of(store, "b")
+    b.run()
+    old = store.space.seen(LOCK.history)
+    a.stop().work_ends().run()
+    b.see(KeyEvent(Which.HISTORY, LOCK.history, old))
+    for which, key in ((Which.LEASE, LOCK.lease), (Which.TERM, LOCK.term)):
+        b.see(KeyEvent(which, key, store.space.seen(key)))
+    assert isinstance(b.decide(), Read)
 
 
 def test_a_leader_waits_for_its_next_renewal_and_never_beyond_its_gate(store):

@@ -116,8 +116,10 @@ def add_nodes(world, size):
 
 def assert_books_agree(world):
     """What counts on nodes is what etcd has there, nothing is assumed any more, and no node has too much."""
+    eventually(  # of the last bind etcd may know, and the watch not yet
+        lambda: world.assumed.counts() == (len(bound(world)), 0), within=WITHIN, what="no pod is assumed any more"
+    )
     placed = {pod.name: pod.node for pod in world.informers.pods.lister.list() if pod.node}
-    eventually(lambda: world.assumed.counts() == (len(placed), 0), within=WITHIN, what="no pod is assumed any more")
     nodes = world.table.snapshot()
     counted = {pod.name: name for name, pods in zip(nodes.names, nodes.pods, strict=True) for pod in pods.values()}
     # Who was bound to a node that has gone is not counted, and will be if it comes back.
