@@ -21,6 +21,7 @@ from chaos.faults.fault import Need
 from chaos.hurt.command import hurt_command
 from chaos.journal.commands import compare_command
 from chaos.output import failures, output_option, show
+from chaos.runner.commands import list_command, run_command, validate_command
 from chaos.stopping import stop_by_signal
 from component.clock import SystemClock
 from component.console import CHECK_FAILED, OneLineGroup, note, say
@@ -183,3 +184,6 @@ def _detach(plan: Plan) -> None:
 main.add_command(bench_command(stop_by_signal))
 main.add_command(compare_command)
 main.add_command(hurt_command(stop_by_signal))
+main.add_command(run_command(stop_by_signal))
+main.add_command(list_command)
+main.add_command(validate_command)

@@ -33,3 +33,7 @@ class Interrupted(LockdError):
 
 class LinksGone(LockdError):
     """The proxy of a cluster's links can't be asked: it has ended, and its links with it."""
+
+
+class WorkloadFailed(LockdError):
+    """The clients of a run have failed, and ask for nothing any more: the run says nothing."""

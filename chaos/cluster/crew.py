@@ -82,6 +82,7 @@ class Crew:
             daemons=self._daemons.state(),
             links=self._ways.state(),
             control=self._requests.name,
+            ends=tuple(sorted((*self._replicas.ends, *self._daemons.ends), key=lambda end: end.at)),
         )
 
     def lines(self) -> Iterator[str]:

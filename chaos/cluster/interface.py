@@ -30,6 +30,23 @@ class Target:
     address: str
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """The end of one process.
+
+    Attributes:
+        name: Of the target that it was.
+        identity: The same.
+        code: Its exit code; -N: a signal N ended it.
+        at: When it was seen, on CLOCK_BOOTTIME.
+    """
+
+    name: str
+    identity: str
+    code: int
+    at: float
+
+
 class Cluster(Protocol):
     """A cluster that may be hurt. A target is of the moment: ask again after anything that ends a process."""
 
@@ -43,6 +60,10 @@ class Cluster(Protocol):
 
     def daemons(self) -> Sequence[Target]:
         """The processes of `lockd serve`, running or just ended, by name."""
+        ...
+
+    def ends(self) -> Sequence[End]:
+        """The ends of replicas and daemons since the cluster began, in order."""
         ...
 
     def leader(self) -> Target | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from chaos.cluster.process import end_all
+from chaos.cluster.state import EndState
 from chaos.errors import NotStarted
 from component.process import Child
 from lockd.errors import ConfigError
@@ -68,6 +69,9 @@ class Keeper(Generic[S]):
     Args:
         prepare: Makes the start of a name, given how often it was started again and its start before.
         started: Told of each process.
+
+    Attributes:
+        ends: Of its processes, in order.
     """
 
     def __init__(
@@ -80,6 +84,7 @@ class Keeper(Generic[S]):
         tell: Callable[[str], None],
     ) -> None:
         self.slots: list[Slot[S]] = []
+        self.ends: list[EndState] = []
         self._prepare = prepare
         self._started = started
         self._restart = restart
@@ -140,7 +145,9 @@ class Keeper(Generic[S]):
         if code == USAGE and slot.restarts == 0:
             raise ConfigError((f"{slot.start.name} refuses its flags: {_last_line(slot.start.log)}",))
         slot.ended = True
-        slot.due = self._clock.now() + RESTART_DELAY if self._restart else None
+        now = self._clock.now()
+        self.ends.append(EndState(slot.start.name, slot.start.title, slot.child.pid, code, now))
+        slot.due = now + RESTART_DELAY if self._restart else None
         how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
         self._tell(f"{slot.start.name} {how}; its log is {slot.start.log}")
 

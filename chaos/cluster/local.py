@@ -8,7 +8,7 @@ import socket
 from typing import TYPE_CHECKING, Final
 
 from chaos.cluster import state as files
-from chaos.cluster.interface import Target
+from chaos.cluster.interface import End, Target
 from chaos.cluster.process import eventually
 from chaos.control import Caller, Refused, Unheard
 from chaos.errors import NotStarted, TooSlow
@@ -81,8 +81,16 @@ class LocalCluster:
 
     def daemons(self) -> tuple[Target, ...]:
         return tuple(
-            Target(daemon.name, f"{socket.gethostname()}_{daemon.pid}", daemon.pid, daemon.started, daemon.address)
+            Target(daemon.name, _instance(daemon.pid), daemon.pid, daemon.started, daemon.address)
             for daemon in self.state().daemons
+        )
+
+    def ends(self) -> tuple[End, ...]:
+        state = self.state()
+        replicas = {replica.name for replica in state.replicas}
+        return tuple(
+            End(end.name, end.identity if end.name in replicas else _instance(end.pid), end.code, end.at)
+            for end in state.ends
         )
 
     def links(self) -> ProxyLinks | None:
@@ -155,6 +163,11 @@ def _is_dialled(target: Target | None) -> bool:
     host, _, port = target.address.removeprefix("http://").rpartition(":")
     with socket.socket() as probe:
         return probe.connect_ex((host, int(port))) == 0
+
+
+def _instance(pid: int) -> str:
+    """How a `lockd` calls itself in its telemetry."""
+    return f"{socket.gethostname()}_{pid}"
 
 
 def _process(target: Target) -> Process:

@@ -100,11 +100,29 @@ class LinksState:
 
 
 @dataclass(frozen=True, slots=True)
+class EndState:
+    """The end of one process of a replica or a `lockd`.
+
+    Attributes:
+        identity: A replica's holder identity; a `lockd`'s address.
+        code: Its exit code; -N: a signal N ended it.
+        at: When it was seen, on CLOCK_BOOTTIME.
+    """
+
+    name: str
+    identity: str
+    pid: int
+    code: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterState:
     """A whole cluster.
 
     Attributes:
         endpoints: The members', past all links.
+        ends: Of processes, in order.
         control: The name of the unix socket at which the supervisor hears requests.
         links: None: everybody dials everybody.
     """
@@ -117,6 +135,7 @@ class ClusterState:
     daemons: tuple[DaemonState, ...] = ()
     links: LinksState | None = None
     control: str = ""
+    ends: tuple[EndState, ...] = ()
 
     def document(self) -> dict[str, Any]:
         return {
@@ -129,6 +148,7 @@ class ClusterState:
             "daemons": [asdict(daemon) for daemon in self.daemons],
             "links": asdict(self.links) if self.links is not None else None,
             "control": self.control,
+            "ends": [asdict(end) for end in self.ends],
         }
 
     @classmethod
@@ -147,6 +167,7 @@ class ClusterState:
             daemons=tuple(DaemonState(**daemon) for daemon in document["daemons"]),
             links=_links(document["links"]) if document["links"] is not None else None,
             control=document["control"],
+            ends=tuple(EndState(**end) for end in document["ends"]),
         )
 
     def processes(self) -> tuple[Process, ...]:

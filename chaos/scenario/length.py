@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 from component.durations import parse_duration
 
 if TYPE_CHECKING:
-    from chaos.scenario.timing import Timing
+    from chaos.timing import Timing
 
 UNITS: Final = ("lease", "renew-deadline", "retry-period")
 
@@ -52,7 +52,7 @@ class Length:
         """In seconds, for these durations."""
         return (
             self.seconds
-            + self.leases * timing.lease
+            + self.leases * timing.lease_duration
             + self.renew_deadlines * timing.renew_deadline
             + self.retry_periods * timing.retry_period
         )

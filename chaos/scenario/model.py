@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 MOST_ACTIONS: Final = 1000
 
+UNTIL_OVER: Final = "until-over"
+"""In place of a length: until a fault has done all that it does by itself, as a rolling restart."""
+
 Probe = Literal["etcd-healthy", "leader", "replicas-ready", "daemons-serving", "workload-served"]
 
 PROBES: Final[tuple[Probe, ...]] = ("etcd-healthy", "leader", "replicas-ready", "daemons-serving", "workload-served")
@@ -121,7 +124,8 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_u
         when: A condition.
         nth: The n-th such event, or the n-th time that the condition comes to hold.
         delay: How long to wait after the trigger.
-        lasts: When it is undone, counted from its firing; by default at the end of the trial.
+        lasts: When it is undone, counted from its firing; `until-over`: once it has done all that it does by itself,
+            as a rolling restart; by default at the end of the trial, as soon as the last action was fired.
         parameters: The fault's own.
     """
 
@@ -139,7 +143,8 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_u
         if self.target is not None and (wrong := roles.problem(self.target)) is not None:
             yield "target", wrong
         yield from trigger.problems(at=self.at, after=self.after, when=self.when, nth=self.nth, delay=self.delay)
-        yield from _lengths(lasts=self.lasts)
+        if self.lasts != UNTIL_OVER:
+            yield from _lengths(lasts=self.lasts)
 
     @property
     def role(self) -> Role:

@@ -10,13 +10,13 @@ import msgspec
 
 from chaos import roles
 from chaos.scenario import length, trigger
-from chaos.scenario.model import Scenario
+from chaos.scenario.model import UNTIL_OVER, Scenario
 
 FILE: Final = "scenario.schema.json"
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
-_LENGTHS: Final = ("within", "every", "delay", "lasts", "failover-at-least", "failover-at-most", "client-gap-at-most")
+_LENGTHS: Final = ("within", "every", "delay", "failover-at-least", "failover-at-most", "client-gap-at-most")
 
 _MOMENTS: Final = f"{length.PATTERN.removesuffix('$')}(\\.\\.{length.PATTERN.removeprefix('^')[:-1]})?$"
 
@@ -59,6 +59,8 @@ def _complete(definition: dict[str, Any]) -> None:
 
 
 def _rule(owner: str, name: str) -> dict[str, Any]:
+    if (owner, name) == ("Action", "lasts"):
+        return {"type": ["string", "null"], "pattern": f"^{UNTIL_OVER}$|{length.PATTERN}"}
     if name in _LENGTHS:
         return {"type": ["string", "null"], "pattern": length.PATTERN}
     match owner, name:

@@ -22,7 +22,6 @@ EVENTS: Final = {
 
 CONDITIONS: Final = {
     "bind-in-flight": "a pod of the workload is there and has no node yet: its bind is on its way",
-    "renewal-due": "a retry period has passed since the last renewal: the next one is on its way",
     "no-leader": "nobody holds the lease",
     "leader": "somebody holds the lease",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaos.cluster.state import ClusterState, DaemonState, LinksState, LinkState, MemberState, ReplicaState
+from chaos.cluster.state import ClusterState, DaemonState, EndState, LinksState, LinkState, MemberState, ReplicaState
 from component.process import Process
 
 STATE = ClusterState(
@@ -22,4 +22,5 @@ STATE = ClusterState(
         "no-such-links", 14, 1004, "/d/log/proxy.log", (LinkState("replica-1", "etcd-1", "127.0.0.1:1005"),)
     ),
     control="no-such-supervisor",
+    ends=(EndState("replica-1", "host_0", 15, -9, 12.5), EndState("lockd-1", "127.0.0.1:1003", 16, 1, 13.5)),
 )

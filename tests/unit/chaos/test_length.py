@@ -3,7 +3,9 @@ import re
 import pytest
 
 from chaos.scenario.length import PATTERN, Length, problem
-from chaos.scenario.timing import DEFAULTS, FAST
+from chaos.timing import Timing
+
+FAST, DEFAULTS = Timing(lease_duration=3.0, renew_deadline=2.0, retry_period=0.5), Timing()
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ def test_the_file_has_the_agreed_shape(tmp_path):
         "daemons": "list",
         "links": "dict",
         "control": "str",
+        "ends": "list",
     }
     assert set(document["supervisor"]) == {"pid", "started"}
     assert set(document["etcd"][0]) == {"name", "endpoint", "pid", "started", "data_dir"}
@@ -38,6 +39,7 @@ def test_the_file_has_the_agreed_shape(tmp_path):
         "presence",
     }
     assert set(document["daemons"][0]) == {"name", "pid", "started", "address", "http", "log", "trace", "restarts"}
+    assert set(document["ends"][0]) == {"name", "identity", "pid", "code", "at"}
     assert set(document["links"]) == {"control", "pid", "started", "log", "links"}
     assert set(document["links"]["links"][0]) == {"source", "destination", "endpoint"}
 

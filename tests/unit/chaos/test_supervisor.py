@@ -56,6 +56,8 @@ class World:
         world = self
 
         class FakeReplicas:
+            ends = ()
+
             def __init__(self, *_, **__):
                 pass
 

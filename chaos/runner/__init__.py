@@ -1,0 +1,1 @@
+"""Scenarios carried out: what is decided before, what happens in a trial, what is made of it."""

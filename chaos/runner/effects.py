@@ -1,0 +1,11 @@
+"""Which faults leave nothing to undo, and which go on by themselves."""
+
+from __future__ import annotations
+
+from typing import Final
+
+ONCE: Final = frozenset({"kill", "terminate", "compact", "move-leader", "defragment", "rolling-restart"})
+"""Faults that leave nothing to undo."""
+
+AGAIN: Final = frozenset({"crash-loop", "rolling-restart"})
+"""Faults that end processes which were not there yet when they were applied."""

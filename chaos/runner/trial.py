@@ -1,0 +1,184 @@
+"""One trial: the method is fired, each fault is undone in its time, and the steady state comes back."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from chaos.errors import Interrupted
+from chaos.faults.custody import Custody
+from chaos.faults.errors import NotApplied, NotHealed
+from chaos.faults.registry import make
+from chaos.roles import Role
+from chaos.runner.deed import Deed, Outcome
+from chaos.runner.steady import NotSteady
+from chaos.runner.track import Track
+from chaos.scenario.length import Length
+from chaos.targets import NoTarget, resolve
+
+if TYPE_CHECKING:
+    from chaos.cluster.interface import Target
+    from chaos.faults.fault import Applied
+    from chaos.runner.schedule import Planned, TrialPlan
+    from chaos.runner.stage import Stage
+    from chaos.scenario.model import Scenario
+
+PATIENCE: Final = Length(seconds=60.0, leases=4.0)
+"""How long a trigger may keep waiting, or a role be nobody's; far beyond what either takes."""
+
+LONGEST: Final = 0.5
+"""Seconds between two looks, where no event ends the wait earlier."""
+
+
+@dataclass(slots=True)
+class _Held:
+    """A fault that was applied: which deed it is, and when it is to be undone (None: at the end)."""
+
+    place: int
+    applied: Applied
+    until: float | None
+    until_over: bool
+
+
+class Trial:
+    """For one thread."""
+
+    def __init__(self, stage: Stage, scenario: Scenario, plan: TrialPlan) -> None:
+        self._stage = stage
+        self._scenario = scenario
+        self._plan = plan
+        self._clock = stage.clock
+        self._patience = PATIENCE.under(stage.timing)
+        self._deeds: list[Deed] = []
+        self._held: list[_Held] = []
+        self._problems: list[str] = []
+
+    def run(self) -> Outcome:
+        """Carry it out. Every fault is undone, whatever happens.
+
+        Raises:
+            Interrupted: The stage's stop was set.
+            NotAvailable: A fault can't be had here.
+            WorkloadFailed, StoreError, NoCluster: It can't go on.
+        """
+        began = self._clock.now()
+        chance = random.Random(self._plan.seed)  # noqa: S311 - what is drawn is to be drawn again
+        with Custody(
+            self._stage.cluster,
+            self._stage.gateway,
+            self._stage.lock,
+            folder=self._stage.plan.folder,
+            stop=self._stage.stop,
+            random=chance,
+            clock=self._clock,
+            tell=self._problems.append,
+        ) as custody:
+            self._perform(custody, began)
+            for planned in self._plan.rollbacks:
+                self._fire(custody, planned)
+            for held in reversed(self._held):
+                self._heal(custody, held)
+        steady = self._recover()
+        ended = self._clock.now()
+        return Outcome(
+            plan=self._plan,
+            began=began,
+            ended=ended,
+            deeds=tuple(self._deeds),
+            steady=steady,
+            problems=tuple(self._problems),
+            silence=self._stage.workload.longest(began, ended),
+        )
+
+    def _perform(self, custody: Custody, began: float) -> None:
+        """The method and what is drawn, until all is fired and what lasts for a time is undone."""
+        tracks = [Track(actions, self._stage.signals, began) for actions in (self._plan.method, self._plan.drawn)]
+        while True:
+            self._look()
+            self._heal_due(custody)
+            for track in tracks:
+                self._advance(custody, track)
+            if all(track.head is None for track in tracks) and not any(map(_lasting, self._held)):
+                return
+            now = self._clock.now()
+            deadlines = [held.until - now for held in self._held if held.until is not None]
+            soonest = min((*deadlines, *(track.next_look(now) for track in tracks), LONGEST))
+            self._stage.signals.wait(self._clock, soonest)
+
+    def _advance(self, custody: Custody, track: Track) -> None:
+        """Fire the next one of a track if it is time, or give it up."""
+        head = track.head
+        if head is None:
+            return
+        now = self._clock.now()
+        if track.ready(now) and self._fire(custody, head):
+            track.advance(self._clock.now())
+        elif track.late(now, self._patience):
+            self._problems.append(f"{head.told()}: was not fired within {self._patience:g} s")
+            track.advance(now)
+
+    def _fire(self, custody: Custody, planned: Planned) -> bool:
+        """Apply one fault; False: nobody has the role at this moment."""
+        try:
+            targets = self._targets(planned)
+        except NoTarget:
+            return False
+        try:
+            applied = custody.apply(make(planned.fault, planned.parameters), targets)
+        except NotApplied as error:
+            self._problems.append(f"{planned.told()}: {error}")
+            return True
+        self._deeds.append(
+            Deed(planned=planned, targets=targets, at=applied.at, wall=applied.wall, proof=applied.proof)
+        )
+        until = None if planned.lasts is None else applied.at + planned.lasts
+        self._held.append(_Held(len(self._deeds) - 1, applied, until, planned.until_over))
+        return True
+
+    def _targets(self, planned: Planned) -> tuple[Target, ...]:
+        if not planned.role:
+            return ()
+        role = Role.parse(planned.role)
+        return resolve(role, self._stage.cast(role), planned.draw)
+
+    def _heal_due(self, custody: Custody) -> None:
+        now = self._clock.now()
+        for held in list(self._held):
+            over = held.until_over and held.applied.over
+            late = held.until_over and now >= held.applied.at + self._patience
+            if over or late or (held.until is not None and now >= held.until):
+                self._heal(custody, held)
+                self._held.remove(held)
+                self._stage.signals.happened("healed")
+            if late and not over:
+                self._problems.append(f"{self._deeds[held.place].planned.told()}: was not over in {self._patience:g} s")
+
+    def _heal(self, custody: Custody, held: _Held) -> None:
+        """Undo one fault, and note when and how that was seen."""
+        try:
+            healing = custody.heal(held.applied)
+        except NotHealed as error:
+            self._problems.append(f"{self._deeds[held.place].planned.told()}: {error}")
+            return
+        healed_at = self._clock.now()
+        self._deeds[held.place] = replace(self._deeds[held.place], healed_at=healed_at, healing=healing)
+
+    def _recover(self) -> bool:
+        wanted = self._scenario.steady_state_hypothesis
+        within = Length.parse(wanted.within).under(self._stage.timing)
+        try:
+            self._stage.steady.wait(wanted.probes, within=within, stop=self._stage.stop)
+        except NotSteady as error:
+            self._problems.append(str(error))
+            return False
+        return True
+
+    def _look(self) -> None:
+        if self._stage.stop.is_set():
+            raise Interrupted("stopped by a signal; the cluster is taken down")
+
+
+def _lasting(held: _Held) -> bool:
+    """Is it undone by time, or by itself, before the trial goes on?"""
+    return held.until is not None or held.until_over

@@ -1,0 +1,1 @@
+"""Who wants something of a cluster under test, and how long it was kept waiting."""
