@@ -1,4 +1,4 @@
-"""Generate lockd/v1 and replica/v1 from proto/, and schemas from models: `make gen`; --check only tells what differs.
+"""Generate code from proto/, schemas and tables from models: `make gen`; with --check only tell what differs.
 
 The result is the same for the same sources and the same grpcio-tools, which the lock file pins.
 """
@@ -15,12 +15,14 @@ from grpc_tools import protoc
 
 from chaos.journal import schema as journal_schema
 from chaos.scenario import schema as scenario_schema
+from chaos.scenario import table as scenario_table
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("lockd/v1", "replica/v1")
 TEXTS = {
     "chaos/journal/journal.schema.json": journal_schema.render,
     "chaos/scenario/scenario.schema.json": scenario_schema.render,
+    "docs/chaos.md": lambda: scenario_table.filled((ROOT / "docs" / "chaos.md").read_text(encoding="utf-8")),
 }
 """Single files by their path, with what makes them."""
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from chaos.effect import Effect
 from chaos.ledger import Ledger
 from chaos.measure import accounts
-from chaos.record import Action, Exit, Gap, Record
-from chaos.runner.effects import AGAIN, ONCE
+from chaos.record import Action, CutOff, Exit, Gap, Record
+from chaos.runner.effects import AGAIN, AGAIN_BY_HEALING, CUT, ONCE, SHIFT
 from lockd.record import LeaderRecord
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ def assemble(stage: Stage, outcomes: Sequence[Outcome], *, within: float) -> Ass
     ledger = Ledger.of(stage.auditor.history(within=within))
     stamps = stage.auditor.stamps()
     exits = [Exit(name=end.name, identity=end.identity, code=end.code, at=end.at) for end in stage.cluster.ends()]
-    told = accounts.gather(stage.plan.traces, stage.plan.logs, stamps)
+    deeds = [deed for outcome in outcomes for deed in outcome.deeds]
+    shifted = {target.identity for deed in deeds if deed.planned.fault == SHIFT for target in deed.targets}
+    told = accounts.gather(stage.plan.traces, stage.plan.logs, stamps, shifted=shifted)
     actions = [tuple(_actions(outcome.deeds, ledger, stamps, exits)) for outcome in outcomes]
     gaps = [tuple(_gaps(outcome)) for outcome in outcomes]
     whole = Record(
@@ -54,6 +56,7 @@ def assemble(stage: Stage, outcomes: Sequence[Outcome], *, within: float) -> Ass
         exits=tuple(exits),
         operations=operations,
         gaps=tuple(each for found in gaps for each in found),
+        cut_off=tuple(_cut_off(deeds)),
         timing=stage.timing,
         until=until,
         settled=all(outcome.steady for outcome in outcomes),
@@ -68,6 +71,15 @@ def assemble(stage: Stage, outcomes: Sequence[Outcome], *, within: float) -> Ass
 def _gaps(outcome: Outcome) -> Iterator[Gap]:
     if outcome.silence is not None and outcome.gap is not None:
         yield Gap(began=outcome.silence.began, seconds=outcome.gap)
+
+
+def _cut_off(deeds: Sequence[Deed]) -> Iterator[CutOff]:
+    """Who could hear of no etcd member."""
+    for deed in deeds:
+        parameters = deed.planned.parameters
+        if deed.planned.fault == CUT and parameters.get("off", "etcd") != "presence" and not parameters.get("members"):
+            for target in deed.targets:
+                yield CutOff(identity=target.identity, at=deed.at, until=deed.healed_at)
 
 
 def _actions(
@@ -96,7 +108,7 @@ def _action(
         proof=deed.proof,
         healed_at=deed.healed_at,
         healing=deed.healing,
-        heals=planned.fault not in ONCE,
+        heals=planned.fault not in ONCE or (planned.fault in AGAIN_BY_HEALING and target.startswith("etcd-")),
         role=planned.role,
         trigger=planned.trigger_told,
         nth=planned.nth,

@@ -41,6 +41,7 @@ class Outcome:
         ended: When the steady state was back, or was given up.
         steady: Was it back in time?
         problems: What did not go as planned, one line each.
+        left_out: Drawn actions that could not be fired after those before them, and why.
         silence: The longest time in which clients waited and nothing was acknowledged; None: nobody waited.
     """
 
@@ -51,6 +52,7 @@ class Outcome:
     steady: bool
     problems: tuple[str, ...]
     silence: Silence | None
+    left_out: tuple[str, ...] = ()
 
     @property
     def gap(self) -> float | None:

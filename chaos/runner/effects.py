@@ -9,3 +9,10 @@ ONCE: Final = frozenset({"kill", "terminate", "compact", "move-leader", "defragm
 
 AGAIN: Final = frozenset({"crash-loop", "rolling-restart"})
 """Faults that end processes which were not there yet when they were applied."""
+
+AGAIN_BY_HEALING: Final = frozenset({"kill", "terminate"})
+"""Faults whose healing starts an etcd member again; a replica comes back by itself."""
+
+CUT: Final = "cut"
+SHIFT: Final = "shift-clock"
+"""Faults whose reach a judge must know."""

@@ -134,6 +134,8 @@ class Run:
         self._tell(f"trial {done} of {of}: {deeds or 'nothing was done'}{gap}{after}")
         for problem in outcome.problems:
             self._tell(f"trial {done}: {problem}")
+        for line in outcome.left_out:
+            self._tell(f"trial {done}: left out: {line}")
 
     def _keep(self, here: Stage, bout: Bout) -> None:
         """Write down what shows it, with etcd's data as members that stand still have them."""

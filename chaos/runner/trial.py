@@ -16,6 +16,8 @@ from chaos.runner.steady import NotSteady
 from chaos.runner.track import Track
 from chaos.scenario.length import Length
 from chaos.targets import NoTarget, resolve
+from component.process import Gone
+from lockd.errors import StoreError
 
 if TYPE_CHECKING:
     from chaos.cluster.interface import Target
@@ -53,6 +55,7 @@ class Trial:
         self._deeds: list[Deed] = []
         self._held: list[_Held] = []
         self._problems: list[str] = []
+        self._left_out: list[str] = []
 
     def run(self) -> Outcome:
         """Carry it out. Every fault is undone, whatever happens.
@@ -76,7 +79,8 @@ class Trial:
         ) as custody:
             self._perform(custody, began)
             for planned in self._plan.rollbacks:
-                self._fire(custody, planned)
+                if not self._fire(custody, planned):
+                    self._problems.append(f"{planned.told()}: nobody had the role")
             for held in reversed(self._held):
                 self._heal(custody, held)
         steady = self._recover()
@@ -88,6 +92,7 @@ class Trial:
             deeds=tuple(self._deeds),
             steady=steady,
             problems=tuple(self._problems),
+            left_out=tuple(self._left_out),
             silence=self._stage.workload.longest(began, ended),
         )
 
@@ -115,19 +120,21 @@ class Trial:
         if track.ready(now) and self._fire(custody, head):
             track.advance(self._clock.now())
         elif track.late(now, self._patience):
-            self._problems.append(f"{head.told()}: was not fired within {self._patience:g} s")
+            left_out = self._left_out if head in self._plan.drawn else self._problems
+            left_out.append(f"{head.told()}: was not fired within {self._patience:g} s")
             track.advance(now)
 
     def _fire(self, custody: Custody, planned: Planned) -> bool:
         """Apply one fault; False: nobody has the role at this moment."""
         try:
             targets = self._targets(planned)
-        except NoTarget:
+        except (NoTarget, StoreError):
             return False
         try:
             applied = custody.apply(make(planned.fault, planned.parameters), targets)
-        except NotApplied as error:
-            self._problems.append(f"{planned.told()}: {error}")
+        except (NotApplied, StoreError, Gone) as error:
+            # What is drawn may have been made impossible by what was drawn before.
+            (self._left_out if planned in self._plan.drawn else self._problems).append(f"{planned.told()}: {error}")
             return True
         self._deeds.append(
             Deed(planned=planned, targets=targets, at=applied.at, wall=applied.wall, proof=applied.proof)

@@ -11,15 +11,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """One act under the lock.
-
-    Attributes:
-        at: On CLOCK_BOOTTIME, just before it was written.
-    """
+    """One act under the lock."""
 
     token: int
     name: str
-    at: float
 
 
 @dataclass(slots=True)
@@ -39,8 +34,8 @@ class Diary:
         """The beats of what was appended; a line that is not whole yet comes later."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
-            token, name, at = line.decode().split()
-            beat = Beat(int(token), name, float(at))
+            token, name = line.decode().split()
+            beat = Beat(int(token), name)
             if self.last is not None and beat.token < self.last.token:
                 self.broken = (
                     self.broken or f"{beat.name} acted by token {beat.token} after token {self.last.token} had begun"

@@ -134,14 +134,14 @@ class LockWorkload:
                 self._keep()
 
     def _read(self, data: bytes) -> None:
+        now = self._clock.now()
         with self._lock:
-            beats = tuple(self._diary.read(data))
-        for beat in beats:
-            self._waiting.acknowledged(self._next, beat.at)
+            beats = len(tuple(self._diary.read(data)))
+            self._acted = now if beats else self._acted
+        for _ in range(beats):
+            self._waiting.acknowledged(self._next, now)
             self._beats += 1
-            self._waiting.asked([self._next], beat.at)
-            with self._lock:
-                self._acted = beat.at
+            self._waiting.asked([self._next], now)
 
     def _keep(self) -> None:
         """Start those again that have ended."""

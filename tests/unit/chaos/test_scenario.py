@@ -1,6 +1,9 @@
+from pathlib import Path
+
 import pytest
 
-from chaos.scenario import loading, schema
+from chaos.scenario import loading, schema, table
+from chaos.scenario.faults import Registered
 from component.strict import Malformed
 from lockd.errors import ConfigError
 from replica.api.documents import parse_documents
@@ -157,3 +160,18 @@ def test_each_shipped_scenario_fits_the_schema(name):
     path = loading.shipped_path(name)
     (document,) = parse_documents(path.read_text(encoding="utf-8"))
     assert jsonschema.problems(document.value, schema.shipped()) == []
+
+
+def test_the_page_tells_what_is_shipped():
+    path = Path(__file__).parents[3] / "docs" / "chaos.md"
+    text = path.read_text(encoding="utf-8")
+    assert table.filled(text) == text, "run `make gen`"
+    assert all(f"| `{name}` |" in text for name in loading.names())
+
+
+@pytest.mark.parametrize("name", loading.names())
+def test_each_shipped_scenario_says_in_one_sentence_what_it_teaches(name):
+    scenario = loading.load(name, Registered())
+    assert scenario.description.endswith(".")
+    assert scenario.description.count(". ") == 0
+    assert scenario.tags
