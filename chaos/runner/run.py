@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from chaos import checks
 from chaos.cluster.plan import Plan
-from chaos.faults.fault import Need
+from chaos.faults.equipment import equipped
 from chaos.journal import keeping
 from chaos.runner.assembly import assemble
 from chaos.runner.bout import Bout, unplanned
@@ -106,17 +106,18 @@ class Run:
             self._told("judge what happened", 1, 1)
 
     def _plan(self, number: int) -> Plan:
-        wanted, required = self._order.scenario.configuration, needs(self._order.scenario)
+        wanted = self._order.scenario.configuration
         program: dict[str, Any] = {"program": self._order.program} if self._order.program else {}
-        return Plan(
+        plan = Plan(
             folder=self._order.folder / f"cluster-{number}",
             members=wanted.etcd,
             replicas=wanted.replicas,
             daemons=wanted.daemons,
-            proxied=Need.LINKS in required,
             flags=(*self._order.flags, *wanted.flags),
             **program,
         )
+        plan.folder.mkdir(parents=True, exist_ok=True)
+        return equipped(plan, needs(self._order.scenario))
 
     def _steady(self, here: Stage) -> None:
         wanted = self._order.scenario.steady_state_hypothesis
