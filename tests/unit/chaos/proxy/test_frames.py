@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaos.proxy.frames import END_STREAM, PREFACE, Frames, Kind
@@ -41,6 +41,7 @@ def test_frames_are_told_from_one_piece():
     assert whole(Frames(preface=True).feed(b"".join(SENT))) == EXPECTED
 
 
+@settings(max_examples=40)
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=200))
 def test_frames_are_the_same_in_whatever_pieces_they_come(sizes):
     frames, data, parts, at = Frames(preface=True), b"".join(SENT), [], 0
