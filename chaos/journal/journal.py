@@ -148,7 +148,7 @@ class Statistics:
     max: float | None
     mean: float | None
     count: int
-    ci95: dict[str, tuple[float, float] | None]
+    ci95: dict[str, tuple[float, ...] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,9 @@ def generate() -> dict[str, Any]:
     for definition in definitions.values():
         _describe(definition)
     definitions["Journal"]["required"] = list(RESULT)
-    return {"$schema": DIALECT, "title": "A journal of chaosctl", **root, "$defs": definitions}
+    made = {"$schema": DIALECT, "title": "A journal of chaosctl", **root, "$defs": definitions}
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(made))
+    return found
 
 
 def shipped() -> dict[str, Any]:

@@ -79,6 +79,7 @@ def measured(brackets: Sequence[Bracket], lag: float) -> ClockMap | None:
     error = max(max(each.replied - each.sent, lag) for each in brackets)
     # A clock that was set by less than it ran between two commits leaves moments that may belong to either.
     for (before, old), (after, new) in pairwise(offsets):
-        if error < abs(new - old) <= abs(after - before) + error:
-            error = max(error, abs(new - old))
+        passed = after + new - before - old
+        if error < abs(new - old) <= passed + error:
+            error = abs(new - old)
     return ClockMap(tuple(offsets), error)
