@@ -72,7 +72,7 @@ def _of(record: Record, account: Account) -> Iterator[Belief]:
             token=token,
             takeover=str(told.get("takeover", "")),
             began=began,
-            ended=_ended(record, account, gate) if lost is None else lost,
+            ended=_ended(record, account, began, gate) if lost is None else lost,
             gate=gate,
             told=lost is not None,
             error=account.error,
@@ -101,13 +101,18 @@ def _acquired(account: Account, began: float) -> float:
     return max(sends, default=began)
 
 
-def _ended(record: Record, account: Account, gate: float) -> float:
-    """The end of a belief of which its process told nothing."""
-    kills = [each.at for each in record.actions if each.effect is Effect.KILL and each.identity == account.identity]
-    if kills:
-        return min(kills)
-    exits = [each.at for each in record.exits if each.identity == account.identity]
-    return min(*exits, gate) if exits else record.until
+def _ended(record: Record, account: Account, began: float, gate: float) -> float:
+    """The end of a belief of which its process told nothing: its kill, else its exit, by its gate at the latest."""
+    gone = min((each.at for each in record.exits if each.identity == account.identity), default=record.until)
+    kills = (
+        each.at
+        for each in record.actions
+        if each.effect is Effect.KILL and each.hit(account.identity, account.name, since=began, until=gone)
+    )
+    killed = min(kills, default=None)
+    if killed is not None:
+        return killed
+    return min(gone, gate) if gone < record.until else record.until
 
 
 def _number(value: object) -> int:

@@ -42,7 +42,9 @@ _EFFECTS: Final = {
     "rolling-restart": Effect.STOP,
     "pause": Effect.PAUSE,
     "cut": Effect.CUT,
-    "slow": Effect.CUT,
+    "delay": Effect.CUT,
+    "fail-first": Effect.CUT,
+    "drop-reply": Effect.CUT,
     "quorum-loss": Effect.STORE,
     "move-leader": Effect.STORE,
     "compact": Effect.STORE,
@@ -52,4 +54,5 @@ _EFFECTS: Final = {
     "delete-lease": Effect.KEYS,
     "garble-lease": Effect.KEYS,
     "foreign-holder": Effect.KEYS,
+    "hang-collector": Effect.OTHER,
 }

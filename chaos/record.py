@@ -55,6 +55,10 @@ class Action:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     revisions: tuple[int, ...] = ()
 
+    def hit(self, identity: str, name: str, *, since: float, until: float) -> bool:
+        """Was it done to a process: by its identity, or by its name while it was there?"""
+        return self.identity == identity or (self.target == name and since <= self.at <= until)
+
     @property
     def over_at(self) -> float:
         """From when on nothing of it is in force."""

@@ -67,8 +67,10 @@ def _allowed(record: Record, older: Belief, newer: Belief) -> tuple[float, str]:
         why = f"{record.slack:g} s to see the record"
         if cut and older.gate > until:
             until, why = older.gate + older.error, "until its gate, since messages were held back"
+    name = record.name(older.identity)
     for pause in record.actions:
-        if pause.effect is Effect.PAUSE and pause.identity == older.identity and pause.at <= newer.began:
+        mine = pause.hit(older.identity, name, since=older.began, until=older.ended)
+        if pause.effect is Effect.PAUSE and mine and pause.at <= newer.began:
             resumed = pause.over_at + READING + record.slack
             if pause.over_at >= newer.began and resumed > until:
                 until, why = resumed, "until it had read the clock after it stood still"

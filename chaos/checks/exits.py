@@ -8,11 +8,13 @@ from chaos.beliefs import beliefs
 from chaos.checks.violation import Violation
 from chaos.effect import Effect
 from chaos.handoff import LOST
+from chaos.record import CutOff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chaos.record import Action, Exit, Record
+    from chaos.record import Account, Action, Exit, Record
+    from chaos.spans import Span
 
 KILLED = -9
 LOST_CODE = 1
@@ -74,7 +76,7 @@ def _due(record: Record) -> Iterator[tuple[str, float, float, str]]:
     """Who is to end: identity, since when it has a reason, seconds that it may take, and the reason."""
     timing = record.timing
     for account in record.accounts:
-        for span in account.told(LOST):
+        for span in _losses(record, account):
             yield account.identity, span.start, timing.exit_seconds, "told that it lost its lease"
     bound = timing.drain_timeout + timing.exit_seconds
     ended = {end.identity for end in record.exits}
@@ -86,7 +88,7 @@ def _due(record: Record) -> Iterator[tuple[str, float, float, str]]:
             yield action.identity, action.at, bound, "was asked to end"
     led = beliefs(record)
     bound = timing.renew_deadline + timing.exit_seconds
-    for cut in record.cut_off:
+    for cut in (*record.cut_off, *_cut_off(record)):
         leads = any(each.identity == cut.identity and each.began <= cut.at < each.ended for each in led)
         if leads and (cut.until or record.until) - cut.at > bound:
             yield cut.identity, cut.at, bound, "led and was cut off from etcd"
@@ -112,7 +114,22 @@ def _hit(record: Record, action: Action, end: Exit) -> bool:
 def _lost(record: Record, end: Exit) -> bool:
     """Did it tell that it lost its lease for another reason than being asked?"""
     account = record.account(end.identity)
-    return account is not None and any(not span.attributes.get("release", True) for span in account.told(LOST))
+    told = _losses(record, account) if account is not None else ()
+    return any(not span.attributes.get("release", True) for span in told)
+
+
+def _losses(record: Record, account: Account) -> Iterator[Span]:
+    """Where it told that a term of its own ended. That of another lock, held for a client, is no reason to exit."""
+    return (span for span in account.told(LOST) if span.attributes.get("lock") in record.locks)
+
+
+def _cut_off(record: Record) -> Iterator[CutOff]:
+    """Whom a fault cut off from every member."""
+    for action in _of(record, Effect.CUT):
+        parameters = action.parameters
+        whole = parameters.get("off", "etcd") != "presence" and not parameters.get("members")
+        if action.fault == "cut" and whole:
+            yield CutOff(identity=action.identity, at=action.at, until=action.healed_at)
 
 
 def _stood_still(record: Record, identity: str, since: float) -> float:

@@ -66,8 +66,9 @@ def _quiet(record: Record) -> Iterator[tuple[float, float, Action]]:
 def _signs(record: Record, lock: str) -> list[float]:
     """When a holder acquired or renewed, as the watch saw it."""
     moments: list[float] = []
+    by_hand = record.by_hand
     for change in record.ledger.history.changes:
-        if change.key != f"leases/{lock}" or change.value is None or change.revision in record.by_hand:
+        if change.key != f"leases/{lock}" or change.value is None or change.revision in by_hand:
             continue
         told = LeaderRecord.parse(change.value)
         seen = record.seen(change.revision)

@@ -3,6 +3,7 @@
 import pytest
 
 from chaos.effect import Effect
+from chaos.faults.registry import FAULTS
 from chaos.history import Stamp
 from chaos.ledger import Ledger
 from chaos.measure.phases import Phases, moments, phases_of, successions
@@ -102,3 +103,9 @@ def test_moments_count_from_the_first_term(made):
     made.revision = 199
     made.acquire("C")  # 200: the watch has not brought it
     assert moments(record(made)) == {4: 0.0, 6: 2.0, 7: 3.0}
+
+
+def test_each_fault_has_an_effect_that_judges_know():
+    told = {name: Effect.of(name) for name in FAULTS}
+    assert [name for name, effect in told.items() if effect is Effect.OTHER] == ["hang-collector"]
+    assert Effect.of("kill", on_etcd=True) is Effect.STORE

@@ -76,6 +76,10 @@ class TestBeliefs:
         pause = action(Effect.PAUSE, "A", 3.5, 20.0)
         assert self.of(made, lost=22.5, began=7.0, actions=(pause,)) == [("belief-overlap", "A")]
 
+    def test_a_pause_is_known_by_the_name_of_the_process_too(self, made):
+        pause = action(Effect.PAUSE, "daemon", 3.5, 20.0, target="replica-A")
+        assert self.of(made, lost=21.5, began=7.0, actions=(pause,)) == []
+
     def test_another_ones_pause_excuses_nothing(self, made):
         pause = action(Effect.PAUSE, "C", 3.5, 20.0)
         assert self.of(made, lost=7.5, began=7.0, actions=(pause,)) == [("belief-overlap", "A")]
@@ -86,7 +90,7 @@ class TestBeliefs:
 
     def test_who_told_of_no_end_believes_until_its_gate(self, made):
         assert self.of(made, lost=None, began=4.0, exits=(end("A", 1, 4.5),)) == [("belief-overlap", "A")]
-        assert self.of(made, lost=None, began=5.0, exits=(end("A", 1, 9.0),)) == []
+        assert self.of(made, lost=None, began=4.995, exits=(end("A", 1, 9.0),)) == []
 
     def test_who_is_still_there_and_told_of_no_end_believes_still(self, made):
         assert self.of(made, lost=None, began=900.0) == [("belief-overlap", "A")]
@@ -274,6 +278,17 @@ class TestExits:
         assert breaches("exits", made, accounts=leads, cut_off=cut, exits=(end("A", 1, 7.6),)) == [("exit-late", "A")]
         short = (CutOff(identity="A", at=4.0, until=6.0),)
         assert breaches("exits", made, accounts=leads, cut_off=short) == []
+
+    def test_a_fault_that_cuts_it_off_from_all_members_counts_as_that(self, made):
+        leads = (account("A", term(3, began=3.0)),)
+        for parameters, late in (({}, True), ({"off": "presence"}, False), ({"members": 1}, False)):
+            cut = action(Effect.CUT, "A", 4.0, 900.0, parameters=parameters)
+            found = breaches("exits", made, accounts=leads, actions=(cut,), exits=(end("A", 1, 7.6),))
+            assert bool(found) is late
+
+    def test_a_term_held_for_a_client_ends_without_the_process(self, made):
+        served = (account("D", term(3, began=3.0, lost=4.0, lock="other/lock")),)
+        assert breaches("exits", made, accounts=served) == []
 
     def test_a_standby_that_is_cut_off_stays(self, made):
         assert breaches("exits", made, accounts=(account("B"),), cut_off=(CutOff(identity="B", at=4.0),)) == []
