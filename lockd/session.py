@@ -61,7 +61,7 @@ def session(
         gateway = Gateway(connection, purpose=service, witness=Witness(), clock=clock)
         try:
             with (
-                tracing.attached(tracing.caller_traceparent()),
+                tracing.attached(tracing.caller()),
                 trace.get_tracer(service).start_as_current_span(f"{service} {command}"),
             ):
                 refuse_kubernetes(gateway, prefix, timeout=connection.command_timeout)

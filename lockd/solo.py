@@ -18,6 +18,7 @@ from component import logs, tracing
 from component.clock import LONGEST_WAIT
 from lockd import drafts
 from lockd.drafts import Hold, Stamp
+from lockd.election_spans import PREDECESSOR
 from lockd.errors import LockError, StoreError
 from lockd.etcd.retry import settle
 from lockd.fencing import Guard, Token
@@ -108,6 +109,7 @@ class Solo:
         self._on_work_error = on_work_error
         self._riders = riders
         self._traceparent = traceparent
+        self._followed = ""
         self._inbox: queue.SimpleQueue[Input] = queue.SimpleQueue()
         self._stop = threading.Event()
         self._drained_by = math.inf
@@ -166,6 +168,7 @@ class Solo:
             observed = self._observe()
             if observed is None:
                 return None
+            self._followed = observed.record.traceparent if observed.record is not None else ""
             acquire = drafts.acquire(
                 self.config,
                 observed,
@@ -242,7 +245,14 @@ class Solo:
             start=wall,
             end=wall,
             traceparent=self._traceparent or None,
-            attributes={"identity": self.config.identity, "lock": name, "token": int(hold.token), "elected": False},
+            links=[(self._followed, PREDECESSOR)] if self._followed else [],
+            attributes={
+                "identity": self.config.identity,
+                "lock": name,
+                "token": int(hold.token),
+                "takeover": hold.record.takeover,
+                "elected": False,
+            },
         )
         _log.info("started a term without an election", lock=name, token=int(hold.token))
         threading.Thread(target=self._run_work, args=(leadership,), name="work", daemon=True).start()

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING
 from opentelemetry import metrics
 
 from component import logs, tracing
+from lockd.election_spans import ElectionSpans
 from lockd.ports import Acquire, Release
 
 if TYPE_CHECKING:
     from component.clock import Clock
+    from component.tracing import Caller
     from lockd.candidacy import Unsettled
     from lockd.election import Election
     from lockd.errors import StoreError
     from lockd.ports import LockName
-
-ANCHOR_LINK = {"link.kind": "predecessor_term"}
-TERM_LINK = {"link.kind": "leadership_term"}
 
 _log = logs.get("lockd.election")
 
@@ -32,7 +31,7 @@ class ElectionTelemetry:
     Args:
         quiet: A lost term is no error in the log: whoever owns the elector tells a person of it.
         metered: Has it metrics? Not where a process has electors by the hundred, for locks that others name.
-        caller: W3C trace context of whoever asked for the election; "" for nobody.
+        caller: Whoever asked for the election.
     """
 
     def __init__(
@@ -43,16 +42,15 @@ class ElectionTelemetry:
         *,
         quiet: bool = False,
         metered: bool = True,
-        caller: str = "",
+        caller: Caller | None = None,
     ) -> None:
         self._tell_loss = _log.info if quiet else _log.error
-        self._identity = identity
         self._lock = f"{lock.namespace}/{lock.name}"
         self._name = lock.name
         self._clock = clock
         self._gate: float | None = None
         self._renewed_wall: float | None = None
-        self._caller = caller or None
+        self._spans = ElectionSpans(identity, lock, clock, caller)
         meter = metrics.get_meter("lockd") if metered else metrics.NoOpMeter("lockd")
         self._master = meter.create_gauge(
             "leader_election_master_status",
@@ -103,7 +101,11 @@ class ElectionTelemetry:
             _log.warning("etcd does not answer the election", lock=self._lock, error=str(error), code=error.code)
 
     def step(self, before: Election, after: Election, now: float) -> None:
-        """Tell what changed between two values of the election."""
+        """Tell what changed between two values of the election; log lines of one that leads carry its anchor's ids."""
+        with tracing.attached(after.traceparent if after.led or before.led else None):
+            self._step(before, after, now)
+
+    def _step(self, before: Election, after: Election, now: float) -> None:
         if after.observed.unreadable and not before.observed.unreadable:
             _log.warning(
                 "election record can't be read: it counts as held until it is unchanged for a lease duration",
@@ -122,64 +124,25 @@ class ElectionTelemetry:
     def _settled(self, unsettled: Unsettled, before: Election, after: Election, now: float) -> None:
         held_before, held = before.hold, after.hold
         if isinstance(unsettled.transaction, Acquire):
-            outcome = "acquired" if held is not None and held_before is None else "conflict"
-            record = before.observed.record
-            self._emit(
-                "leader_election.acquire",
-                unsettled.first_sent,
-                now,
-                outcome=outcome,
-                takeover=unsettled.transaction.record.takeover,
-                holder=record.holder_identity if record is not None else "",
-                seconds_since_last_seen=round(unsettled.first_sent - before.observed.first_seen, 6),
-                transitions=unsettled.transaction.record.leader_transitions,
-                copies=unsettled.copies,
-            )
-            if outcome == "conflict":
+            self._spans.acquire(unsettled, unsettled.transaction, before, after, now)
+            if held is None or held_before is not None:
                 _log.debug("lease taken by another", lock=self._lock)
         elif held is not None and held_before is not None and held.sent != held_before.sent:
             self._renewals.record(now - unsettled.first_sent, {"name": self._name})
             self._gate, self._renewed_wall = after.gate, self._clock.wall()
-            self._emit(
-                "leader_election.renew",
-                unsettled.first_sent,
-                now,
-                outcome="renewed",
-                token=int(held.token),
-                revision=held.lease_revision,
-                copies=unsettled.copies,
-            )
+            self._spans.renewed(unsettled, held, now)
         else:
-            self._emit("leader_election.renew", unsettled.first_sent, now, outcome="lost", copies=unsettled.copies)
+            self._spans.not_renewed(unsettled, before, now)
 
     def _started(self, before: Election, after: Election, now: float) -> None:
         hold = after.hold
         if hold is None:
             return
-        predecessor = before.observed.record if before.hold is None else None
-        links = [(predecessor.traceparent, ANCHOR_LINK)] if predecessor is not None and predecessor.traceparent else []
-        wall = self._wall(now)
-        resumed = after.claim is not None  # its anchor is as old as the term
-        tracing.emit(
-            "leader_election.resumed" if resumed else "leader_election.started_leading",
-            start=wall,
-            end=self._clock.wall(),
-            traceparent=None if resumed else after.traceparent or None,
-            parent=self._caller,
-            links=[(after.traceparent, TERM_LINK)] if resumed and after.traceparent else links,
-            attributes={
-                "identity": self._identity,
-                "lock": self._lock,
-                "token": int(hold.token),
-                "takeover": hold.record.takeover,
-                "predecessor": predecessor.holder_identity if predecessor is not None else "",
-                "transitions": hold.record.leader_transitions,
-            },
-        )
+        self._spans.started(hold, before, after, now)
         self._gate, self._renewed_wall = after.gate, self._clock.wall()
         self._master.set(1, {"name": self._name})
         self._transitions.add(1, {"name": self._name, "takeover": hold.record.takeover})
-        told = "goes on leading" if resumed else "started leading"
+        told = "goes on leading" if after.claim is not None else "started leading"
         _log.info(told, lock=self._lock, token=int(hold.token), takeover=hold.record.takeover)
 
     def _lost(self, after: Election, now: float) -> None:
@@ -187,43 +150,23 @@ class ElectionTelemetry:
             return
         self._gate = None
         self._master.set(0, {"name": self._name})
-        self._emit("leader_election.lost", now, now, reason=after.ending.reason.value, release=after.ending.release)
+        reason = after.ending.reason.value
+        self._spans.lost(after, now, reason=reason, release=after.ending.release)
         if after.ending.release and after.draining is not None:
-            _log.info("stops leading", lock=self._lock, reason=after.ending.reason.value)
+            _log.info("stops leading", lock=self._lock, reason=reason)
         else:
-            self._tell_loss("leaderelection lost", lock=self._lock, reason=after.ending.reason.value)
+            self._tell_loss("leaderelection lost", lock=self._lock, reason=reason)
 
     def _stopped(self, before: Election, after: Election, now: float) -> None:
         if after.stopped is None:
             return
         releasing = before.releasing
         if releasing is not None and isinstance(releasing.transaction, Release):
-            outcome = "released" if after.stopped.released else "given up"
-            self._emit(
-                "leader_election.release",
-                releasing.first_sent,
-                now,
-                outcome=outcome,
-                token=releasing.transaction.token,
-                successor=releasing.transaction.record.preferred_holder,
-            )
+            self._spans.released(releasing, releasing.transaction, now, settled=after.stopped.released)
         _log.info(
             "election ended",
             lock=self._lock,
             reason=after.stopped.reason.value,
             led=after.stopped.led,
             released=after.stopped.released,
-        )
-
-    # --- spans ---
-
-    def _wall(self, moment: float) -> float:
-        return self._clock.wall() - (self._clock.now() - moment)
-
-    def _emit(self, name: str, start: float, end: float, **attributes: str | float | bool) -> None:
-        tracing.emit(
-            name,
-            start=self._wall(start),
-            end=self._wall(end),
-            attributes={"identity": self._identity, "lock": self._lock, **attributes},
         )

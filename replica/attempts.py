@@ -24,7 +24,6 @@ class Cycle:
     Attributes:
         started: When it was taken up.
         node_name: Its place, once it has one.
-        traced: Its span is made.
         party: Those it is bound with, if it is of a gang.
     """
 
@@ -33,7 +32,6 @@ class Cycle:
     state: CycleState
     started: float
     node_name: str = ""
-    traced: bool = False
     party: Party | None = None
 
     @property

@@ -143,7 +143,6 @@ class Binder:
         self._busy = 0
         self._left = False
         self._rejections = rejections()
-        self._tracer = trace.get_tracer(__name__)
         anchor = tracing.link(term.traceparent, {"link.kind": "leadership_term"})
         self._links = [anchor] if anchor is not None else []
 
@@ -229,7 +228,7 @@ class Binder:
     def _send_pending(self) -> None:
         while self._pending and len(self._flights) < self._limit and self._term.holds(self._clock.now()):
             batch = Batch.take(self._term.guard, self._pending, most=self._most, most_bytes=self._most_bytes)
-            span = self._tracer.start_span(
+            span = tracing.begin(
                 "scheduler.bind_batch",
                 links=self._links,
                 attributes={"pods": len(batch), "token": self._term.guard.token},
@@ -270,7 +269,8 @@ class Binder:
             _log.error("bind refused: the term is over", token=int(self._term.guard.token), pods=len(flight.batch))
             self._term.fenced()
         self._close(flight, "fenced" if reply.fenced else "applied", reply.revision)
-        self._judge(verdicts)
+        with trace.use_span(flight.span, end_on_exit=False):
+            self._judge(verdicts)
 
     def _failed(self, flight: _Flight, error: StoreError) -> None:
         """One copy failed. That settles the batch only if its size is to blame and no other copy may be applied."""

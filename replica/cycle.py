@@ -40,10 +40,6 @@ SAMPLED: Final = 0.1
 """The share of cycles whose points and plugins are timed one by one; kube-scheduler's."""
 
 
-TRACED: Final = 0.01
-"""The share of attempts that get a span of their own: one costs as much as scheduling a pod."""
-
-
 class SchedulingCycle:
     """One term's cycles. They run one after the other, on the scheduling thread."""
 
@@ -102,7 +98,8 @@ class SchedulingCycle:
             self._skip(queued)
             return None
         state = CycleState(sampled=parts.draw.random() < SAMPLED)
-        return Cycle(queued, runtime, state, self._clock.now(), traced=parts.draw.random() < TRACED)
+        parts.stories.attempt(queued)
+        return Cycle(queued, runtime, state, self._clock.now())
 
     def place(self, cycle: Cycle, nodes: Nodes) -> Diagnosis | Miss | None:
         """Find the pod's node and note it in the cycle; else why there is none, or what is broken."""
@@ -142,6 +139,8 @@ class SchedulingCycle:
         self._held[pod.uid] = cycle
         status = runtime.permit(cycle.state, pod, cycle.node_name)
         if status.code is Code.WAIT:
+            if story := self._parts.stories.of(pod.uid):
+                story.tell("held", node=cycle.node_name, plugin=status.plugin)
             if pod.uid not in self._parts.assumed:
                 # It was deleted before it waited, so that nobody else will call it off.
                 self._parts.waiting.reject(pod.uid, "", DELETED)
@@ -174,6 +173,8 @@ class SchedulingCycle:
         while not self._resolved.empty():
             cycle, status = self._resolved.get()
             if status.ok:
+                if story := self._parts.stories.of(cycle.pod.uid):
+                    story.tell("permitted")
                 yield cycle
             else:
                 self.reject(cycle, status)

@@ -16,7 +16,7 @@ from replica.queue.hints import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from replica.api.groups import PodGroup
     from replica.api.nodes import Node
@@ -32,6 +32,10 @@ DELETED = "the pod was deleted while it waited"
 """Why a pod that is gone waits for no permission any more."""
 
 NODE_DELETE = ClusterEvent(Resource.NODE, Action.DELETE, "NodeDelete")
+
+
+def _nobody_minds(_uid: str) -> None:
+    """A pod that is deleted is nobody's business."""
 
 
 class Movers:
@@ -98,7 +102,11 @@ class PodGroupHandler:
 
 
 class PodHandler:
-    """A handler of the pods' informer. The barrier must wait for it: the books of who takes room are kept here."""
+    """A handler of the pods' informer. The barrier must wait for it: the books of who takes room are kept here.
+
+    Args:
+        gone: Told the uid of each pod that is deleted.
+    """
 
     def __init__(
         self,
@@ -107,7 +115,10 @@ class PodHandler:
         waiting: WaitingPods,
         profiles: Mapping[str, Runtime],
         movers: Movers,
+        *,
+        gone: Callable[[str], object] = _nobody_minds,
     ) -> None:
+        self._gone = gone
         self._queue = queue
         self._members = movers.members
         self._waiting = waiting
@@ -149,6 +160,7 @@ class PodHandler:
         self._queue.delete(obj.path)
         self._assumed.remove(obj.uid)
         self._waiting.reject(obj.uid, "", DELETED)
+        self._gone(obj.uid)
         if obj.node:
             self._movers.move(ASSIGNED_POD_DELETE, old=obj)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from component import logs, tracing
+from component import logs
 from replica.api.events import WARNING
 from replica.api.status import SCHEDULER_ERROR, UNSCHEDULABLE
 from replica.binding import Fate
@@ -30,19 +30,21 @@ FAILED: Final = "FailedScheduling"
 class Outcomes:
     """Settles cycles, from the scheduling thread and the binder's. One for each term."""
 
-    def __init__(self, parts: Parts, statuses: StatusWriter, metrics: SchedulerMetrics, traceparent: str) -> None:
+    def __init__(self, parts: Parts, statuses: StatusWriter, metrics: SchedulerMetrics) -> None:
         self._queue = parts.queue
         self._assumed = parts.assumed
         self._recorder = parts.recorder
         self._clock = parts.clock
         self._statuses = statuses
         self._metrics = metrics
-        self._traceparent = traceparent
+        self._stories = parts.stories
         self._binding: dict[str, Cycle] = {}
         self._refuted: dict[str, Cycle] = {}
 
     def binding(self, cycle: Cycle) -> None:
         """A pod has its place and goes to the binder."""
+        if story := self._stories.of(cycle.pod.uid):
+            story.tell("placed", node=cycle.node_name)
         self._binding[cycle.pod.uid] = cycle
 
     def refused(
@@ -54,12 +56,16 @@ class Outcomes:
         nominated: str = "",
     ) -> None:
         """No node can take the pod: tell its user, and let it wait for something that may help."""
+        if story := self._stories.of(cycle.pod.uid):
+            story.tell("refused", plugins=tuple(sorted(plugins := tuple(plugins))), message=message)
         self._tell(cycle, message, UNSCHEDULABLE, nominated)
         self._ended(cycle, REFUSED)
         self._queue.requeue(cycle.queued, plugins)
 
     def failed(self, cycle: Cycle, message: str) -> None:
         """Something is broken: tell the pod's user, and try again after a backoff."""
+        if story := self._stories.of(cycle.pod.uid):
+            story.tell("failed", message=message)
         self._tell(cycle, message, SCHEDULER_ERROR, "")
         self._ended(cycle, ERROR)
         self._queue.requeue(cycle.queued)
@@ -97,6 +103,7 @@ class Outcomes:
                     # Its room stays taken: it may be bound. The next term's barrier tells.
                     self._queue.requeue(cycle.queued)
         if bound:
+            self._stories.bound([(cycle.pod.uid, cycle.node_name) for cycle in bound], verdicts[0].revision)
             self._bound(bound)
 
     def let_go(self, applied: Callable[[], int]) -> None:
@@ -131,6 +138,8 @@ class Outcomes:
     def _refute(self, cycle: Cycle, verdict: Verdict) -> None:
         """The bind does not stand as of the reply: keep the room until the cache has seen what does."""
         pod = cycle.pod
+        if story := self._stories.of(pod.uid):
+            story.tell("bind refused", **{"node": cycle.node_name, "etcd.revision": verdict.revision})
         cycle.runtime.unreserve(cycle.state, pod, cycle.node_name)
         self._ended(cycle, ERROR)
         _log.info("bind refused", pod=pod.path, node=cycle.node_name, revision=verdict.revision)
@@ -144,23 +153,8 @@ class Outcomes:
             self._queue.requeue(cycle.queued)
 
     def _ended(self, cycle: Cycle, result: str) -> None:
-        """An attempt ended: its numbers, and the span of one that is traced."""
-        seconds = self._clock.now() - cycle.started
-        self._metrics.attempted(result, cycle.runtime.scheduler_name, seconds)
-        if cycle.traced:
-            end = self._clock.wall()
-            tracing.emit(
-                "scheduler.schedule_pod",
-                start=end - seconds,
-                end=end,
-                links=[(self._traceparent, {"link.kind": "leadership_term"})],
-                attributes={
-                    "pod": cycle.pod.path,
-                    "node": cycle.node_name or None,
-                    "attempts": cycle.queued.attempts,
-                    "result": result,
-                },
-            )
+        """An attempt ended: its numbers."""
+        self._metrics.attempted(result, cycle.runtime.scheduler_name, self._clock.now() - cycle.started)
 
     def _tell(self, cycle: Cycle, message: str, reason: str, nominated: str) -> None:
         self._recorder.event(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+from replica.stories import PodStories
 
 if TYPE_CHECKING:
     import random
@@ -96,6 +98,7 @@ class Parts:
         leases: What events expire by.
         expect: Told of a key, the value about to be put there, and the pod that this value stands for, so that it
             need not be decoded when the watch brings it (`Reflector.expect`).
+        stories: What is told of single pods.
     """
 
     lock: LockName
@@ -116,3 +119,4 @@ class Parts:
     clock: Clock
     draw: random.Random
     expect: Callable[[str, bytes, Pod], object] = _expect_nothing
+    stories: PodStories = field(default_factory=PodStories)

@@ -73,7 +73,7 @@ class TermWork:
             token=leadership.token,
             clock=parts.clock,
         )
-        self._outcomes = Outcomes(parts, self._statuses, metrics, leadership.traceparent)
+        self._outcomes = Outcomes(parts, self._statuses, metrics)
         self._cycles = SchedulingCycle(parts, self._statuses, self._outcomes, metrics, leadership.token)
         self._gangs = Gangs(parts, self._cycles, self._outcomes, self._ticks)
         self._binder = Binder(
@@ -100,6 +100,7 @@ class TermWork:
             if not self._pass_barrier():
                 return
             parts.assumed.clear()
+            parts.stories.lead(self._leadership.traceparent, int(self._leadership.token), self._clock)
             parts.waiting.resolved = self._cycles.resolve
             self._binds_settled.clear()
             self._group.spawn("binder", self._settle_binds)
@@ -110,6 +111,7 @@ class TermWork:
             self._schedule()
         finally:
             self._leave()
+            parts.stories.follow()
         if self._group.failure is not None:
             raise self._group.failure
 

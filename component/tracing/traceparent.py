@@ -11,9 +11,6 @@ SAMPLED = 0x01
 RANDOM = 0x02
 """Flag: the trace id is random, so samplers may decide by it."""
 
-VARIABLE = "TRACEPARENT"
-"""The environment variable in which a caller passes its span on."""
-
 _FORM = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?", re.ASCII | re.DOTALL)
 
 

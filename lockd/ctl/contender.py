@@ -131,7 +131,8 @@ class Contender:
         self._refusal = ""
         self._killer: signal.Signals | None = None
         self._problem = ""
-        self._telemetry = ElectionTelemetry(config.identity, lock, clock, quiet=True)
+        self._caller = tracing.caller()
+        self._telemetry = ElectionTelemetry(config.identity, lock, clock, quiet=True, caller=self._caller)
         candidate = Candidate(
             identity=config.identity,
             hostname=socket.gethostname(),
@@ -145,7 +146,7 @@ class Contender:
             lock,
             EtcdRecordStore(gateway, lock, clock=clock),
             clock=clock,
-            traceparent=tracing.new_traceparent(tracing.caller_traceparent()),
+            traceparent=tracing.new_traceparent(self._caller),
             callbacks=Callbacks(
                 on_started_leading=self._lead,
                 on_new_leader=self._telemetry.new_leader,
@@ -273,12 +274,11 @@ class Contender:
             pass  # no release before: etcd can't refuse what the command does
 
     def _environment(self, leadership: Leadership) -> dict[str, str]:
-        return os.environ | {
+        return tracing.outgoing(leadership.traceparent, self._caller) | {
             "LOCKD_FENCING_TOKEN": str(leadership.token),
             "LOCKD_CLUSTER_ID": f"{self._cluster():x}",
             "LOCKD_IDENTITY": leadership.identity,
             "LOCKD_LEADER": "1",
-            "TRACEPARENT": leadership.traceparent,
         }
 
     def _limits(self, gate: float) -> tuple[float, float]:

@@ -106,7 +106,7 @@ def elect(
         witness = Witness()
         gateway = Gateway(connection, purpose="election", witness=witness, clock=clock)
         until = None if timeout is None else began + timeout
-        with tracing.attached(tracing.caller_traceparent()):
+        with tracing.attached(tracing.caller()):
             _reach_etcd(gateway, prefix, until=until, insist=not only_if_free, clock=clock)
     watchdog = leaving.Watchdog(clock, stacks=verbose)
     contender = Contender(

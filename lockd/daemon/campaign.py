@@ -22,6 +22,7 @@ from lockd.v1 import lock_pb2 as pb
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from component.tracing import Caller
     from lockd.config import ElectionConfig
     from lockd.daemon.backend import Backend
     from lockd.election import Election
@@ -51,7 +52,11 @@ class Campaign:
     """
 
     def __init__(
-        self, backend: Backend, requests: Iterator[pb.CampaignRequest], context: grpc.ServicerContext, caller: str
+        self,
+        backend: Backend,
+        requests: Iterator[pb.CampaignRequest],
+        context: grpc.ServicerContext,
+        caller: Caller | None,
     ) -> None:
         self._backend = backend
         self._clock = backend.clock

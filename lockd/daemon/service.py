@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+import grpc
 from opentelemetry import trace
-from opentelemetry.trace import SpanKind
+from opentelemetry.trace import SpanKind, Status, StatusCode
 
 from component import tracing
+from component.tracing import Caller
 from lockd.daemon.asking import lock_name
 from lockd.daemon.campaign import Campaign
 from lockd.daemon.observing import Observing
@@ -21,19 +23,26 @@ from lockd.v1.lock_pb2_grpc import LockServiceServicer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import grpc
-
     from lockd.daemon.backend import Backend
 
 SERVICE = pb.DESCRIPTOR.services_by_name["LockService"].full_name
 
+OURS: Final = frozenset(
+    {
+        grpc.StatusCode.UNKNOWN,
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+        grpc.StatusCode.UNIMPLEMENTED,
+        grpc.StatusCode.INTERNAL,
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.StatusCode.DATA_LOSS,
+    }
+)
+"""Statuses that are a server's failure; the others tell callers of their own."""
 
-def caller_of(context: grpc.ServicerContext) -> str:
-    """The caller's W3C trace context; "" when it sent none."""
-    for key, value in context.invocation_metadata() or ():
-        if key == "traceparent" and isinstance(value, str):
-            return value
-    return ""
+
+def caller_of(context: grpc.ServicerContext) -> Caller | None:
+    """The span that the caller was in, by W3C trace context; None when it sent none."""
+    return Caller.of(context.invocation_metadata() or ())
 
 
 class LockService(LockServiceServicer):
@@ -116,8 +125,16 @@ class LockService(LockServiceServicer):
             tracing.attached(caller_of(context)),
             self._tracer.start_as_current_span(f"{SERVICE}/{method}", kind=SpanKind.SERVER) as span,
         ):
+            if span.is_recording():
+                span.set_attributes({"rpc.system.name": "grpc", "rpc.method": f"{SERVICE}/{method}"})
             try:
                 yield
             except LockdError as error:
-                span.set_attribute("rpc.grpc.status_code", refusal(error).code.value[0])
+                code = refusal(error).code
+                span.set_attribute("rpc.response.status_code", code.name)
+                if code in OURS:
+                    span.set_attribute("error.type", code.name)
+                    span.set_status(Status(StatusCode.ERROR, str(error)))
                 refuse(context, error)
+            else:
+                span.set_attribute("rpc.response.status_code", "OK")

@@ -240,7 +240,7 @@ class _Flight:
 
     def metadata(self, token: str) -> tuple[tuple[str, str], ...]:
         """What goes with the call."""
-        return metadata(token, needs_leader=self._request.needs_leader)
+        return (*metadata(token, needs_leader=self._request.needs_leader), *self._span.metadata)
 
     def left(self) -> float:
         """Seconds until the deadline, not below 0."""
@@ -261,7 +261,7 @@ class _Flight:
             self._span.failed(error)
             return error
         succeeded = response.succeeded if self._request.method is TXN else None
-        self._span.succeeded(revision=header.revision, txn=succeeded)
+        self._span.succeeded(header, txn=succeeded)
         return None
 
     def failed(self, error: Any) -> StoreError:

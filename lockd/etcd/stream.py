@@ -51,6 +51,7 @@ class Stream:
         """
         self.fruitful = False
         """Has it shown anything but that it was created?"""
+        self.endpoint = endpoint
         self._caller = caller
         self._clock = caller.clock
         self._endpoint = endpoint

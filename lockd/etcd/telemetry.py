@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import metrics, trace
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
+from component import tracing
 from lockd.errors import HistoryLost, OutcomeUnknown, Rejected, StoreError, Unavailable
+from lockd.etcd.channel import WATCH
 
 if TYPE_CHECKING:
     from component.clock import Clock
@@ -42,21 +44,20 @@ class CallSpan:
         name = method.path[1:]
         self._span = _tracer.start_span(name, kind=SpanKind.CLIENT)
         if self._span.is_recording():
-            host, _, port = endpoint.rpartition(":")
-            self._span.set_attributes(
-                {
-                    "rpc.system.name": "grpc",
-                    "rpc.method": name,
-                    "server.address": host.strip("[]"),
-                    "server.port": int(port),
-                }
-            )
+            self._span.set_attributes(_of_call(name, endpoint))
 
-    def succeeded(self, *, revision: int, txn: bool | None = None) -> None:
-        """It was answered; `txn` tells whether a transaction's compares held."""
+    @property
+    def metadata(self) -> tuple[tuple[str, str], ...]:
+        """What tells the member of this span, if it is recorded."""
+        return tracing.fields_of(self._span)
+
+    def succeeded(self, header: Any, *, txn: bool | None = None) -> None:
+        """It was answered, with this header; `txn` tells whether a transaction's compares held."""
         if self._span.is_recording():
             self._span.set_attribute("rpc.response.status_code", "OK")
-            self._span.set_attribute("etcd.revision", revision)
+            self._span.set_attribute("etcd.revision", header.revision)
+            self._span.set_attribute("etcd.member_id", f"{header.member_id:x}")
+            self._span.set_attribute("etcd.raft_term", header.raft_term)
             if txn is not None:
                 self._span.set_attribute("etcd.txn.succeeded", txn)
         self._end("ok")
@@ -73,6 +74,54 @@ class CallSpan:
     def _end(self, outcome: str) -> None:
         self._span.end()
         _durations.record(self._clock.now() - self._started, {"operation": self._name, "outcome": outcome})
+
+
+class Opening:
+    """Observes how a watch's stream is opened, from the first question to the member to its first answer.
+
+    The stream itself lasts too long for a span.
+    """
+
+    def __init__(self, endpoint: str, clock: Clock) -> None:
+        self._endpoint = endpoint
+        self._clock = clock
+        self._began: float | None = clock.now()
+
+    def succeeded(self) -> None:
+        """The stream has shown something; only the first time counts."""
+        self._end(None)
+
+    def failed(self, error: StoreError) -> None:
+        """It brought an error; nothing new once it had shown something."""
+        self._end(error)
+
+    def _end(self, error: StoreError | None) -> None:
+        if self._began is None:
+            return
+        seconds, self._began, wall = self._clock.now() - self._began, None, self._clock.wall()
+        tracing.emit(
+            "etcd.watch.open",
+            start=wall - seconds,
+            end=wall,
+            attributes={
+                **_of_call(WATCH.path[1:], self._endpoint),
+                "rpc.response.status_code": "OK" if error is None else error.code or None,
+                "error.type": None if error is None else error.code or outcome_of(error),
+            },
+            error=str(error) if error is not None else None,
+            kind=SpanKind.CLIENT,
+            scope="lockd.etcd",
+        )
+
+
+def _of_call(method: str, endpoint: str) -> dict[str, str | int]:
+    host, _, port = endpoint.rpartition(":")
+    return {
+        "rpc.system.name": "grpc",
+        "rpc.method": method,
+        "server.address": host.strip("[]"),
+        "server.port": int(port),
+    }
 
 
 def outcome_of(error: StoreError) -> str:

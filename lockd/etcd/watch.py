@@ -12,6 +12,7 @@ from lockd.errors import HistoryLost, StoreError, Unauthenticated
 from lockd.etcd.cursor import Cursor, Refused
 from lockd.etcd.model import WatchInterrupted
 from lockd.etcd.stream import Stream
+from lockd.etcd.telemetry import Opening
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -130,6 +131,14 @@ class Watch:
                 self._pause(_REOPEN.delay(rounds - 1, random.random()))  # noqa: S311  # spreads load, no secret
 
     def _follow(self, stream: Stream) -> None:
+        opening = Opening(stream.endpoint, self._caller.clock)
+        try:
+            self._read(stream, opening)
+        except StoreError as error:
+            opening.failed(error)
+            raise
+
+    def _read(self, stream: Stream, opening: Opening) -> None:
         ordered = stream.open()
         with self._lock:
             for create in self._cursor.open():
@@ -138,6 +147,7 @@ class Watch:
         if self._stop.is_set():  # a cancel that came before there was a stream to end
             return
         for frame in stream.frames():
+            opening.succeeded()
             with self._lock:
                 outcomes = self._cursor.take(frame, ordered=ordered)
             for outcome in outcomes:

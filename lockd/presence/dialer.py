@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from component import logs
@@ -39,10 +39,11 @@ _log = logs.get("lockd.presence")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Whom the newest election record names, and where it listens."""
+    """Whom the newest election record names, and where it listens; the anchor of its term is for telemetry only."""
 
     identity: str
     address: str
+    traceparent: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Finding:
         gone: Nobody of that identity answered; else it was withdrawn.
         began: When the end of the connection was read.
         ended: When it was clear.
+        traceparent: The anchor of the leader's term.
     """
 
     identity: str
@@ -61,6 +63,7 @@ class Finding:
     gone: bool
     began: float
     ended: float
+    traceparent: str = field(default="", compare=False)
 
 
 class Dialer:
@@ -161,7 +164,8 @@ class Dialer:
         again = self._dial(family, where, SECOND_DIAL)
         same = again is not None and again.heard.identity == target.identity
         if self._target == target:
-            self._found(Finding(target.identity, end, not same, began, self._clock.now()))
+            now = self._clock.now()
+            self._found(Finding(target.identity, end, not same, began, now, target.traceparent))
         if again is not None and not same:
             again.close()
         return again if same else None

@@ -32,7 +32,7 @@ def whom_to_watch(election: Election) -> Target | None:
         return None
     if not record.holder_identity or record.holder_identity == election.config.identity or not record.presence_address:
         return None
-    return Target(record.holder_identity, record.presence_address)
+    return Target(record.holder_identity, record.presence_address, record.traceparent)
 
 
 class Presence:
@@ -107,6 +107,7 @@ class Presence:
             "leader_election.evidence",
             start=finding.began + offset,
             end=finding.ended + offset,
+            links=[(finding.traceparent, {"link.kind": "leadership_term"})] if finding.traceparent else [],
             attributes={
                 "identity": self._identity,
                 "holder": finding.identity,

@@ -28,6 +28,7 @@ from replica.queue.hints import Hints
 from replica.queue.nominator import Nominator
 from replica.queue.scheduling import SchedulingQueue
 from replica.scheduler import Scheduler
+from replica.stories import PodStories
 
 if TYPE_CHECKING:
     import threading
@@ -132,8 +133,9 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
     movers = Movers(queue, members, profiles)
     informers.informer(POD_GROUP).add_handler(PodGroupHandler(movers), name="scheduler", barrier=True)
     informers.nodes.add_handler(NodeHandler(table, movers), name="scheduler", barrier=True)
-    pod_handler = PodHandler(queue, assumed, waiting, profiles, movers)
-    informers.pods.add_handler(pod_handler, name="scheduler", barrier=True)
+    stories = PodStories()
+    handler = PodHandler(queue, assumed, waiting, profiles, movers, gone=stories.gone)
+    informers.pods.add_handler(handler, name="scheduler", barrier=True)
     parts = Parts(
         lock=config.lock,
         queue=queue,
@@ -153,5 +155,6 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
         clock=clock,
         draw=draw,
         expect=informers.pods.reflector.expect,
+        stories=stories,
     )
     return Assembly(Scheduler(parts, settings_of(config.election)), queue, broadcaster, sink)

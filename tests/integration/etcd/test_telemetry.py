@@ -61,6 +61,8 @@ def test_a_call_is_a_span(gateway, prefix, spans):
         "server.port": int(port),
         "etcd.revision": first.revision,
         "etcd.txn.succeeded": True,
+        "etcd.member_id": f"{gateway.status(gateway.connection.endpoints[0], timeout=5.0).member_id:x}",
+        "etcd.raft_term": txn.attributes["etcd.raft_term"],
     }
     assert again.attributes["etcd.txn.succeeded"] is False
     assert read.name == "etcdserverpb.KV/Range"

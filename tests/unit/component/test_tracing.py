@@ -181,19 +181,53 @@ def test_names_are_not_left_behind_for_the_next_span(traced):
 
 
 def test_a_caller_elsewhere_can_be_joined(traced):
-    caller = tracing.caller_traceparent({"TRACEPARENT": tracing.new_traceparent()})
+    caller = tracing.caller({"TRACEPARENT": tracing.new_traceparent(), "TRACESTATE": "vendor=1"})
     with tracing.attached(caller), traced[0].tracer("t").start_as_current_span("joined"):
-        assert parse(tracing.current_traceparent()).trace_id == parse(caller).trace_id
+        assert parse(tracing.current_traceparent()).trace_id == parse(caller.traceparent).trace_id
     span = ended(traced)["joined"]
-    assert span["parentSpanId"] == f"{parse(caller).span_id:016x}"
+    assert span["parentSpanId"] == f"{parse(caller.traceparent).span_id:016x}"
+    assert span["traceState"] == "vendor=1"
     assert span["flags"] == 0x300
 
 
 @pytest.mark.parametrize("environ", [{}, {"TRACEPARENT": ""}, {"TRACEPARENT": "nonsense"}])
 def test_a_bad_caller_is_none(environ):
-    assert tracing.caller_traceparent(environ) is None
-    with tracing.attached(tracing.caller_traceparent(environ)):
+    assert tracing.caller(environ) is None
+    with tracing.attached(tracing.caller(environ)):
         assert tracing.current_traceparent() is None
+
+
+def test_an_emitted_child_carries_the_tracestate_of_its_caller(traced):
+    caller = tracing.Caller(tracing.new_traceparent(), "vendor=1,other=2")
+    name = tracing.new_traceparent(caller)
+    assert tracing.emit("anchor", start=1.0, end=2.0, traceparent=name, parent=caller) == name
+    span = ended(traced)["anchor"]
+    assert span["parentSpanId"] == f"{parse(caller.traceparent).span_id:016x}"
+    assert span["traceState"] == "vendor=1,other=2"
+
+
+def test_what_is_started_in_a_span_gets_its_environment():
+    ours, other = tracing.new_traceparent(), tracing.new_traceparent()
+    environ = {"PATH": "/bin", "TRACEPARENT": other, "TRACESTATE": "stale=1"}
+    caller = tracing.Caller(other, "vendor=1")
+    within = tracing.new_traceparent(caller)
+    assert tracing.outgoing(within, caller, environ) == {
+        "PATH": "/bin",
+        "TRACEPARENT": within,
+        "TRACESTATE": "vendor=1",
+    }
+    assert tracing.outgoing(ours, caller, environ) == {"PATH": "/bin", "TRACEPARENT": ours}
+    assert tracing.outgoing("", None, environ) == {"PATH": "/bin"}
+
+
+def test_a_call_made_in_a_span_names_it(traced):
+    caller = tracing.Caller(tracing.new_traceparent(), "vendor=1")
+    with tracing.attached(caller), traced[0].tracer("t").start_as_current_span("calling") as span:
+        assert tracing.fields_of(span) == (
+            ("traceparent", tracing.current_traceparent()),
+            ("tracestate", "vendor=1"),
+        )
+    assert tracing.fields_of(trace.INVALID_SPAN) == ()
 
 
 def test_a_caller_that_did_not_sample_is_followed(traced):

@@ -1,0 +1,38 @@
+"""The process's provider: OpenTelemetry allows one."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+    from opentelemetry.trace import Tracer
+
+
+class Taker(Protocol):
+    """Takes spans that have ended, at once."""
+
+    def on_end(self, span: ReadableSpan) -> None: ...
+
+
+class Installed:
+    """What `setup` has put in; nothing until then.
+
+    Attributes:
+        takers: Where spans go that are made without the provider's help.
+        sampler_chosen: Does the environment say how to sample?
+    """
+
+    provider: ClassVar[TracerProvider | None] = None
+    takers: ClassVar[tuple[Taker, ...]] = ()
+    sampler_chosen: ClassVar[bool] = False
+    lock: ClassVar[threading.Lock] = threading.Lock()
+    _tracers: ClassVar[dict[str, Tracer]] = {}
+
+    @classmethod
+    def tracer(cls, scope: str, provider: TracerProvider) -> Tracer:
+        """Kept, since the SDK takes longer to look one up than to make a span."""
+        if scope not in cls._tracers:
+            cls._tracers[scope] = provider.get_tracer(scope)
+        return cls._tracers[scope]

@@ -1,0 +1,141 @@
+"""Spans that are told bit by bit, thousands at once: they cost what is told of them, and nothing unless sampled."""
+
+from __future__ import annotations
+
+import random
+import secrets
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
+from opentelemetry.trace import SpanKind
+
+from component.tracing.context import Caller, link, parent_context
+from component.tracing.emitting import nanoseconds
+from component.tracing.installed import Installed
+from component.tracing.traceparent import RANDOM, SAMPLED, Traceparent, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from opentelemetry.util.types import AttributeValue
+
+SHARE: Final = 0.01
+"""The share of stories that are told where the environment names no sampler."""
+
+MOST_EVENTS: Final = 128
+"""Of one story: later ones take the place of those in the middle, so that its beginning and its end are told."""
+
+_KEPT: Final = 16
+"""Of the oldest events."""
+
+
+class Story:
+    """One span to be: `tell` what happens, `end` it once.
+
+    Attributes:
+        traceparent: Its name, for others to link to.
+    """
+
+    __slots__ = ("_dropped", "_events", "_ids", "_links", "_name", "_start", "traceparent")
+
+    def __init__(
+        self, name: str, ids: Traceparent, start: float, links: Sequence[tuple[str, Mapping[str, str]]]
+    ) -> None:
+        self.traceparent = str(ids)
+        self._name = name
+        self._ids = ids
+        self._start = start
+        self._links = list(links)
+        self._events: list[tuple[str, float, dict[str, AttributeValue]]] = []
+        self._dropped = 0
+
+    def tell(self, event: str, at: float, **attributes: AttributeValue) -> None:
+        """Something happened, at `at` (seconds since 1970)."""
+        if len(self._events) >= MOST_EVENTS:
+            del self._events[_KEPT]
+            self._dropped += 1
+        self._events.append((event, at, attributes))
+
+    def link(self, traceparent: str, kind: str) -> None:
+        """It has to do with another span; nothing when that isn't a traceparent."""
+        self._links.append((traceparent, {"link.kind": kind}))
+
+    def end(self, at: float, attributes: Mapping[str, AttributeValue]) -> None:
+        """It is over: record it."""
+        if Installed.provider is None:
+            return
+        from component.tracing.provider import finished  # noqa: PLC0415 - imported by `setup` already
+
+        begin = nanoseconds(self._start)
+        finished(
+            self._name,
+            self._ids,
+            start=begin,
+            end=max(nanoseconds(at), begin),
+            attributes=attributes if not self._dropped else {**attributes, "events.dropped": self._dropped},
+            events=[(name, nanoseconds(moment), told) for name, moment, told in self._events],
+            links=[made for text, given in self._links if (made := link(text, given))],
+        )
+
+
+class Stories:
+    """Which of many subjects get a story. The choice is the subject's: every process makes the same one.
+
+    Args:
+        name: Of the spans.
+        share: Of those told where the environment names no sampler.
+    """
+
+    def __init__(self, name: str, *, share: float = SHARE) -> None:
+        self._name = name
+        self._below = round(share * (1 << 64))
+
+    @property
+    def wanted(self) -> bool:
+        """Does anybody want spans at all?"""
+        return Installed.provider is not None
+
+    def begin(
+        self,
+        subject: str,
+        start: float,
+        *,
+        caller: Caller | None = None,
+        links: Sequence[tuple[str, Mapping[str, str]]] = (),
+    ) -> Story | None:
+        """The story of `subject`, or None when it isn't sampled.
+
+        All stories of one subject are of one trace, which its name gives.
+
+        Args:
+            subject: Unique, such as a uid.
+            start: Seconds since 1970.
+            caller: Who made the subject: the story is linked to that span, and is told if that one is recorded and the
+                sampler follows parents, as it does by default.
+            links: As `emit` takes them.
+        """
+        if Installed.provider is None:
+            return None
+        trace_id = int.from_bytes(blake2b(subject.encode(errors="replace"), digest_size=16).digest()) or 1
+        if not self._sampled(trace_id, caller):
+            return None
+        ids = Traceparent(trace_id, _spans.getrandbits(64) or 1, SAMPLED | RANDOM)
+        story = Story(self._name, ids, start, links)
+        if caller is not None:
+            story.link(caller.traceparent, "creator")
+        return story
+
+    def _sampled(self, trace_id: int, caller: Caller | None) -> bool:
+        if Installed.sampler_chosen and Installed.provider is not None:
+            from opentelemetry.sdk.trace.sampling import Decision  # noqa: PLC0415 - imported by `setup` already
+
+            context = parent_context(caller)
+            chosen = Installed.provider.sampler.should_sample(context, trace_id, self._name, SpanKind.INTERNAL)
+            return chosen.decision is not Decision.DROP
+        above = parse(caller.traceparent) if caller is not None else None
+        if above is not None:
+            return above.sampled
+        return trace_id & 0xFFFF_FFFF_FFFF_FFFF < self._below
+
+
+_spans = random.Random(secrets.randbits(256))  # noqa: S311 - unique is enough, nobody has to be kept from guessing
