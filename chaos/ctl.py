@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chaos import handoff, spans, summary
+from chaos import summary
 from chaos.auditing import audited
 from chaos.bench.commands import bench_command
 from chaos.cluster import ending, launch
@@ -27,7 +27,6 @@ from component.clock import SystemClock
 from component.console import CHECK_FAILED, OneLineGroup, note, say
 from component.durations import DURATION
 from component.progress import progress
-from lockd.errors import ConfigError
 from lockd.flags import DEFAULT_PREFIX, PREFIX, connection_options
 from lockd.session import session
 
@@ -118,22 +117,6 @@ def audit(*, connection: Connection, prefix: str, trace_file: Path | None, wait:
     show(report.document(), form, report.lines())
     if not report.passed:
         raise SystemExit(CHECK_FAILED)
-
-
-@main.command()
-@click.argument("folder", type=FOLDER)
-@output_option
-def trace(folder: Path, form: str) -> None:
-    """Show each hand-off of the cluster in FOLDER as one timeline, out of the replicas' trace files."""
-    with failures():
-        if not any((folder / "trace").glob("*.jsonl")):
-            problem = f"{folder}: no trace/*.jsonl here: name the folder that `chaosctl up` or `demo` printed"
-            raise ConfigError((problem,))
-        found = handoff.handoffs(spans.read_folder(folder / "trace"))
-    lines = [line for number, each in enumerate(found, 1) for line in (*handoff.lines(each, number), "")]
-    if not found:
-        note("no hand-off in these traces: a leader has not been followed by another")
-    show({"handoffs": [each.document() for each in found]}, form, lines[:-1])
 
 
 @main.command()

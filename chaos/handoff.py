@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
+
+from component.tracing.waterfall import Row, Waterfall, milliseconds, note
+from component.tracing.waterfall import lines as picture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +18,8 @@ ACQUIRE: Final = "leader_election.acquire"
 RENEW: Final = "leader_election.renew"
 RELEASE: Final = "leader_election.release"
 LOST: Final = "leader_election.lost"
+DETECTION: Final = "leader_election.detection"
+EVIDENCE: Final = "leader_election.evidence"
 BARRIER: Final = "scheduler.cache_barrier"
 BIND: Final = "scheduler.bind_batch"
 FAULT: Final = "chaos.fault"
@@ -48,14 +53,16 @@ class Handoff:
         predecessor: Identity of the old leader.
         successor: Identity of the new one.
         token: The new one's fencing token, 0 when its anchor doesn't tell.
-        cause: What began it: `fault` (a chaos tool told), `release`, `lost`, or `silence` (the last renewal was the
-            last sign of life).
+        cause: What began it: `fault` (a chaos tool told), `release`, `lost`, `evidence` (the kernel closed its
+            connections) or `silence` (the last renewal was the last sign of life).
         began: When it began.
         detected: The send of the acquire that won.
         acquired: Its reply.
         warm: The caches had passed the new token; None: not seen.
         bound: The first bind of the new leader had been answered; None: not seen.
         steps: The spans of it, in order.
+        predecessor_token: The old one's.
+        by: How the new one came to it: `release`, `evidence`, `expiry`, or "" when its anchor doesn't tell.
     """
 
     predecessor: str
@@ -68,6 +75,8 @@ class Handoff:
     warm: float | None
     bound: float | None
     steps: tuple[Step, ...]
+    predecessor_token: int = 0
+    by: str = ""
 
     @property
     def phases(self) -> dict[str, float | None]:
@@ -85,7 +94,9 @@ class Handoff:
         return {
             "predecessor": self.predecessor,
             "successor": self.successor,
+            "predecessor_token": self.predecessor_token,
             "token": self.token,
+            "by": self.by,
             "cause": self.cause,
             "began": self.began,
             "phases_ms": {name: _milliseconds(seconds) for name, seconds in self.phases.items()},
@@ -121,6 +132,11 @@ def _handoff(spans: Sequence[Span], old: Span, new: Span) -> Handoff:
     during = [span for span in spans if old.start <= span.start <= new.end]
     faults = [span for span in during if span.name == FAULT and span.attributes.get("target") == old.instance]
     mine = {name: [s for s in during if s.instance == old.instance and s.name == name] for name in (RELEASE, LOST)}
+    evidence = [
+        span
+        for span in during
+        if span.name == EVIDENCE and span.attributes.get("holder") == old.instance and _gone(span)
+    ]
     renewals = of(old.instance, RENEW, lambda span: old.start <= span.start <= new.end)
     if faults:
         cause, began = "fault", faults[-1].start
@@ -128,6 +144,8 @@ def _handoff(spans: Sequence[Span], old: Span, new: Span) -> Handoff:
         cause, began = "release", mine[RELEASE][0].start
     elif mine[LOST]:
         cause, began = "lost", mine[LOST][0].start
+    elif evidence:
+        cause, began = "evidence", evidence[0].start
     else:
         cause, began = "silence", (renewals[-1] if renewals else old).end
 
@@ -140,8 +158,9 @@ def _handoff(spans: Sequence[Span], old: Span, new: Span) -> Handoff:
     bind = min(
         of(new.instance, BIND, lambda span: linked(span) and _applied(span)), key=lambda span: span.end, default=None
     )
-    told = [*renewals[-1:], *faults, *mine[RELEASE], *mine[LOST]]
+    told = [old, *renewals[-1:], *faults, *mine[RELEASE], *mine[LOST], *evidence]
     told += [span for span in during if span.name == ACQUIRE and span.start >= began]
+    told += [span for span in during if span.name == DETECTION and span.instance == new.instance and span.end >= began]
     told += [span for span in (new, barrier, bind) if span is not None]
     return Handoff(
         predecessor=old.instance,
@@ -154,7 +173,13 @@ def _handoff(spans: Sequence[Span], old: Span, new: Span) -> Handoff:
         warm=barrier.end if barrier is not None else None,
         bound=bind.end if bind is not None else None,
         steps=_steps(told, began),
+        predecessor_token=int(old.attributes.get("token", 0)),
+        by=str(new.attributes.get("takeover", "")),
     )
+
+
+def _gone(evidence: Span) -> bool:
+    return bool(evidence.attributes.get("outcome", "gone") == "gone")
 
 
 def _won(acquire: Span) -> bool:
@@ -178,31 +203,41 @@ def _subject(span: Span) -> str:
 
 
 def _note(span: Span) -> str:
-    told = ("fault", "token", "outcome", "takeover", "reason", "pods", "revision")
-    return ", ".join(f"{name} {span.attributes[name]}" for name in told if name in span.attributes)
+    return note(span.attributes, ("fault", "token", "outcome", "by", "takeover", "reason", "pods", "revision"))
 
 
 def _milliseconds(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds * 1e3, 3)
 
 
-def lines(handoff: Handoff, number: int) -> list[str]:
-    """One hand-off for people: its phases, then its timeline."""
-    phases = handoff.phases
-    shown = "   ".join(f"{name.replace('_', ' ')} {milliseconds(seconds)}" for name, seconds in phases.items())
-    out = [
-        f"Hand-off {number}: {handoff.predecessor} -> {handoff.successor} (token {handoff.token}, by {handoff.cause})",
-        f"  {shown}",
-    ]
-    width = max((len(step.what) for step in handoff.steps), default=0)
-    out.extend(
-        f"  {step.offset * 1e3:+12.1f} ms  {step.what:<{width}}  {milliseconds(step.seconds):>11}  {step.identity}"
-        + (f"  ({step.note})" if step.note else "")
+def waterfall(handoff: Handoff, number: int) -> Waterfall:
+    """One hand-off as a picture: from the predecessor's last sign of life to the first bind of the successor."""
+    rows = tuple(
+        Row(
+            what=step.what,
+            start=handoff.began + step.offset,
+            end=handoff.began + step.offset + step.seconds,
+            who=step.identity,
+            note=step.note,
+            failed=step.what in {FAULT, LOST},
+        )
         for step in handoff.steps
     )
-    return out
+    later = [row.start for row in rows if row.what != ANCHOR or row.start >= handoff.began]
+    by = f", taken over by {handoff.by}" if handoff.by else ""
+    phases = [(name.replace("_", " "), seconds) for name, seconds in handoff.phases.items()]
+    return Waterfall(
+        title=f"Hand-off {number}: {handoff.predecessor} -> {handoff.successor}",
+        origin=handoff.began,
+        rows=rows,
+        facts=(f"token {handoff.predecessor_token} -> {handoff.token}, began by {handoff.cause}{by}",),
+        parts=tuple((name, seconds) for name, seconds in phases if seconds is not None),
+        since=min(later, default=None),  # the old term began long before
+    )
 
 
-def milliseconds(seconds: float | None) -> str:
-    """For people; `-` when there is nothing to tell."""
-    return "-" if seconds is None else f"{seconds * 1e3:.1f} ms"
+def lines(handoff: Handoff, number: int) -> list[str]:
+    """One hand-off for people: its phases, then its timeline."""
+    laid_out = waterfall(handoff, number)
+    shown = "   ".join(f"{name.replace('_', ' ')} {milliseconds(seconds)}" for name, seconds in handoff.phases.items())
+    return picture(replace(laid_out, facts=(*laid_out.facts, shown)))

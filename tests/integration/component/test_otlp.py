@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from contextlib import ExitStack
 
 from tests.harness.collector import Collector, dead_collector, hung_collector
 from tests.harness.wait import eventually
@@ -81,6 +82,45 @@ def test_a_hung_collector_does_not_keep_the_exit_beyond_its_bound():
     taken, seconds = done.stdout.split()
     assert taken == "False"
     assert 0.3 <= float(seconds) < 5  # the exporter itself would wait for its 10 s
+
+
+def test_a_collector_that_comes_back_receives_what_followed():
+    code = """
+        import threading
+        from component import logs, tracing
+        logs.setup()
+        tracing.setup(service="s", instance="i")
+        number, never = 0, threading.Event()
+        while not never.wait(0.02):
+            tracing.emit(f"span {number}", start=1.0, end=2.0)
+            number += 1
+            print(number, flush=True)
+    """
+    with ExitStack() as stack:
+        with dead_collector() as endpoint:
+            process = stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", textwrap.dedent(code)],
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    env={"PATH": "", "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_BSP_SCHEDULE_DELAY": "50"},
+                )
+            )
+            stack.callback(process.kill)
+            for line in process.stderr:
+                if "telemetry is being lost" in line:
+                    break
+        for line in process.stdout:  # it goes on
+            if int(line) > 100:
+                break
+        collector = stack.enter_context(Collector(port=int(endpoint.rpartition(":")[2])))
+        eventually(lambda: len(collector.spans) >= 10, within=LONG)
+        first = int(collector.spans[0].split()[1])
+        numbers = [int(name.split()[1]) for name in collector.spans]
+        assert first > 0
+        assert numbers == list(range(first, first + len(numbers)))
+        assert any("telemetry is taken again" in line for line in process.stderr)
 
 
 METRICS = """
