@@ -23,6 +23,7 @@ from chaos.journal.commands import compare_command
 from chaos.output import failures, output_option, show
 from chaos.runner.commands import list_command, run_command, validate_command
 from chaos.stopping import stop_by_signal
+from chaos.trace import trace
 from component.clock import SystemClock
 from component.console import CHECK_FAILED, OneLineGroup, note, say
 from component.durations import DURATION
@@ -170,3 +171,4 @@ main.add_command(hurt_command(stop_by_signal))
 main.add_command(run_command(stop_by_signal))
 main.add_command(list_command)
 main.add_command(validate_command)
+main.add_command(trace)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
-from chaos.handoff import milliseconds
 from chaos.measure.phases import milliseconds as in_ms
 from component.tables import table
+from component.tracing.waterfall import milliseconds
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -83,6 +83,5 @@ def _pod(spans: Sequence[Span], pod: str) -> tuple[list[Waterfall], dict[str, An
     found = pod_trace.stories(spans, path)
     if not found:
         raise ConfigError((pod_trace.nothing(path),))
-    return [pod_trace.waterfall(spans, each) for each in found], {
-        "stories": [pod_trace.document(each) for each in found]
-    }
+    pictures = [pod_trace.waterfall(spans, each) for each in found]
+    return pictures, {"stories": [pod_trace.document(each) for each in found]}
