@@ -70,10 +70,11 @@ def test_each_hand_off_of_a_chain_is_found_in_order():
     assert [(each.predecessor, each.successor) for each in found] == [(OLD, NEW), (NEW, OTHER)]
 
 
-def test_the_timeline_shows_losing_candidates_but_not_the_term_before_or_after():
+def test_the_timeline_shows_losing_candidates_but_nothing_of_the_terms_before_and_after():
     loser = Span(name=ACQUIRE, start=107.0005, end=107.005, instance=OTHER, attributes={"outcome": "conflict"})
     (handoff,) = handoffs([*old_term(), loser, *new_term(107.0)])
     assert [(step.what, step.identity) for step in handoff.steps] == [
+        (ANCHOR, OLD),
         (RENEW, OLD),
         (ACQUIRE, NEW),
         (ACQUIRE, OTHER),
