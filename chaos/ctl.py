@@ -159,8 +159,8 @@ def _detach(plan: Plan) -> None:
     except BaseException:
         supervisor.end(clock=SystemClock())
         raise
-    endpoints = shlex.quote(",".join(state.endpoints))
-    note(f"use it: export ETCDCTL_ENDPOINTS={endpoints} LOCKD_PREFIX={shlex.quote(plan.prefix)}")
+    endpoints, traces = shlex.quote(",".join(state.endpoints)), shlex.quote(str(plan.traces))
+    note(f"use it: export ETCDCTL_ENDPOINTS={endpoints} LOCKD_PREFIX={shlex.quote(plan.prefix)} LOCKD_TRACES={traces}")
     note(f"take it down: chaosctl down --dir {shlex.quote(str(plan.folder))}")
     say(str(plan.folder))
 

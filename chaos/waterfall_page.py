@@ -42,6 +42,9 @@ p { margin: .1rem 0; color: var(--soft); overflow-wrap: anywhere; }
 .lane i.point { width: .8rem; margin-left: -.4rem; border-radius: 50%; transform: scale(.75); }
 .axis span { position: absolute; top: .3rem; color: var(--soft); font-size: .8rem; white-space: nowrap;
   font-variant-numeric: tabular-nums; }
+@media (max-width: 50rem) {
+  .grid { grid-template-columns: minmax(0, 1fr); } .row > .what { border-bottom: 0; }
+  .axis span:not(:first-child):not(:last-child) { display: none; } }
 """
 
 

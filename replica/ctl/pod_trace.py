@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from component.tracing import waterfall as picture
+from component.tracing.reading import read_files
 from component.tracing.waterfall import Row, Waterfall, milliseconds, note
+from lockd.errors import ConfigError
 from replica.stories import BATCH, NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from component.tracing.reading import Event, Span
 
@@ -16,6 +20,29 @@ TOLD: Final = ("number", "plugins", "message", "node", "plugin", "etcd.revision"
 """What is told of an event, in this order."""
 
 CALL: Final = ("server.address", "server.port", "rpc.response.status_code", "etcd.revision")
+
+
+def read(places: Sequence[Path]) -> tuple[Span, ...]:
+    """The spans of trace files, and of the `*.jsonl` files in folders.
+
+    Raises:
+        ConfigError: There are none.
+        OSError: One can't be read.
+    """
+    files = [file for place in places for file in (sorted(place.glob("*.jsonl")) if place.is_dir() else [place])]
+    if not files:
+        named = f" in {', '.join(map(str, places))}" if places else ""
+        raise ConfigError((f"no trace files{named}: name with --traces those that the replicas write (--trace-file)",))
+    return read_files(files)
+
+
+def lines(spans: Sequence[Span], path: str, uid: str) -> list[str]:
+    """A pod's stories for people, under the rest of its description."""
+    found = stories(spans, path, uid)
+    if not found:
+        return ["Trace:", f"  {nothing(path)}"]
+    told = [line for story in found for line in picture.lines(waterfall(spans, story))]
+    return ["Trace:", *(f"  {line}" for line in told)]
 
 
 def stories(spans: Iterable[Span], path: str, uid: str = "") -> tuple[Span, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -14,7 +15,7 @@ from lockd.flags import connection_options
 from replica.api.drafts import to_manifest
 from replica.api.kinds import EVENT, NODE, POD
 from replica.api.manifests import DEFAULT_NAMESPACE
-from replica.ctl import deleting, options
+from replica.ctl import deleting, options, pod_trace
 from replica.ctl.describing import describe as lines_of
 from replica.ctl.getting import Found, find, not_found
 from replica.ctl.output import counted, failures
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from replica.ctl.getting import Stored
     from replica.ctl.session import Session
 
+TRACES: Final = "LOCKD_TRACES"
+"""The environment variable that names trace files and folders, as PATH does."""
+
 STEP: Final = 0.2
 """Seconds between two looks of `wait`, unless a look takes long itself."""
 
@@ -40,6 +44,15 @@ STEP: Final = 0.2
 @options.everywhere
 @options.selector
 @click.option("--show-events/--hide-events", default=True, help="With the events of each object.  [default: show]")
+@click.option("--trace", "traced", is_flag=True, help="With the story of each pod, out of the replicas' trace files.")
+@click.option(
+    "--traces",
+    multiple=True,
+    envvar=TRACES,
+    type=click.Path(exists=True, path_type=Path),
+    metavar="FILE|FOLDER",
+    help="For --trace: the replicas' trace files (OTLP JSON), or folders of them.",
+)
 @connection_options
 def describe(
     words: Sequence[str],
@@ -48,11 +61,14 @@ def describe(
     everywhere: bool,
     selector: str | None,
     show_events: bool,
+    traced: bool,
+    traces: tuple[Path, ...],
     **connected: Any,
 ) -> None:
     """Show all about objects: fields, conditions, events; of a node its pods and what they take."""
     with failures():
         selection = select(words, selector, everywhere=everywhere)
+        spans = pod_trace.read(traces) if traced else ()
     space = "" if everywhere else namespace or DEFAULT_NAMESPACE
     with session("describe", **connected) as here:
         found = [find(here.store, target, space, selection.matches) for target in selection.targets]
@@ -66,6 +82,8 @@ def describe(
         if index:
             say("\n")
         say("\n".join(lines_of(stored, events=events, pods=pods, now=now)))
+        if traced and stored.kind is POD:
+            say("\n".join(pod_trace.lines(spans, stored.object.path, stored.object.uid)))
     problems = [problem for each in found for problem in each.problems]
     if not shown and not problems:
         note(f"No resources found in {space} namespace." if space else "No resources found")
