@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import subprocess
 from html import escape, unescape
 from itertools import pairwise
@@ -15,6 +13,7 @@ import pytest
 from chaos import waterfall_page
 from chaos.handoff import handoffs, waterfall
 from component.tracing.waterfall import Row, Waterfall
+from tests.harness.browser import browser
 from tests.harness.terms import NEW, new_term, old_term
 
 HOSTILE = '<img src=x onerror="document.title=1">&"'
@@ -39,16 +38,6 @@ document.body.dataset.seen = JSON.stringify({
 });
 </script>
 """
-
-
-def browser():
-    found = shutil.which("chromium")
-    if found is None:
-        reason = "no chromium here: apt-get install chromium"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return found
 
 
 def made():
