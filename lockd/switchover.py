@@ -43,7 +43,14 @@ class _Present:
 
 
 def wish(
-    gateway: Gateway, lock: LockName, *, candidate: str = "", clock: Clock, stop: threading.Event, within: float
+    gateway: Gateway,
+    lock: LockName,
+    *,
+    candidate: str = "",
+    token: int = 0,
+    clock: Clock,
+    stop: threading.Event,
+    within: float,
 ) -> Term | None:
     """Ask the present holder to give the lock back.
 
@@ -51,9 +58,10 @@ def wish(
 
     Args:
         candidate: Who is to follow; "" for anyone.
+        token: Of the term that is meant; 0 for the one in force, whichever that is.
 
     Returns:
-        The term that is asked to end; None when nobody holds the lock, and nothing was written.
+        The term that is asked to end; None when nobody holds the lock, or not by this token: nothing was written then.
 
     Raises:
         OutcomeUnknown: The wish may have been written, or may still be.
@@ -63,7 +71,7 @@ def wish(
     while True:
         present = _read(gateway.txn(_look(lock), timeout=max(end - clock.now(), 0.01)))
         term = present.term
-        if term is None:
+        if term is None or token not in (0, term.token):
             return None
         document = json.dumps({"candidate": candidate, "token": term.token}, separators=(",", ":"))
         compares = (

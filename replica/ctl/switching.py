@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lockd.errors import LockdError
-from lockd.etcd.retry import settle
-from lockd.ports import Compare, Field, Get, Put, Txn
+from lockd.switchover import wish
 from replica.ctl.members import LEADER, read_members
 
 if TYPE_CHECKING:
@@ -62,9 +60,6 @@ class Wish:
             raise SwitchoverRefused(f"no replica stands by to take {lock} over from {leader.identity}: start one first")
         return cls(leader.identity, leader.token, _named(candidate, leader, standbys) if candidate else "")
 
-    def encode(self) -> bytes:
-        return json.dumps({"candidate": self.candidate, "token": self.token}, separators=(",", ":")).encode()
-
 
 def _named(candidate: str, leader: Member, standbys: list[Member]) -> str:
     if candidate == leader.identity:
@@ -77,36 +72,28 @@ def _named(candidate: str, leader: Member, standbys: list[Member]) -> str:
     raise SwitchoverRefused(f"{problem}: those that do are {', '.join(names)}")
 
 
-def ask(gateway: Gateway, lock: LockName, wish: Wish, *, timeout: float, clock: Clock) -> None:
+def ask(gateway: Gateway, lock: LockName, wanted: Wish, *, timeout: float, clock: Clock) -> None:
     """Write a wish, if its term is still in force.
 
     Raises:
-        SwitchoverRefused: The term has ended, or somebody else wrote a wish just now.
+        SwitchoverRefused: The term has ended.
         StoreError: etcd didn't answer, or refused.
     """
-    (before,) = gateway.range(lock.switchover, timeout=timeout).kvs or (None,)
-    value = wish.encode()
-    if before is not None and before.value == value:
-        return
-    seen = before.mod_revision if before is not None else 0
-    txn = Txn(
-        (Compare(lock.term, Field.MOD, wish.token), Compare(lock.switchover, Field.MOD, seen)),
-        (Put(lock.switchover, value),),
-        (Get(lock.switchover),),
+    term = wish(
+        gateway,
+        lock,
+        candidate=wanted.candidate,
+        token=wanted.token,
+        clock=clock,
+        stop=threading.Event(),
+        within=timeout,
     )
-    reply = settle(gateway, txn, clock=clock, stop=threading.Event(), attempt=timeout / 4, within=timeout)
-    if reply.succeeded:
-        return
-    (found,) = gateway.range(lock.switchover, timeout=timeout).kvs or (None,)
-    # An earlier copy of this very write may have been applied.
-    if found is None or found.value != value:
-        raise SwitchoverRefused(
-            f"{wish.leader}'s term ended, or somebody else asked for a switchover: look, then try again"
-        )
+    if term is None:
+        raise SwitchoverRefused(f"{wanted.leader}'s term has ended meanwhile: look, then try again")
 
 
 def await_successor(
-    gateway: Gateway, lock: LockName, wish: Wish, *, within: float, timeout: float, clock: Clock
+    gateway: Gateway, lock: LockName, wanted: Wish, *, within: float, timeout: float, clock: Clock
 ) -> Member | None:
     """The leader of the next term, once there is one; None if there is none within so many seconds.
 
@@ -117,7 +104,7 @@ def await_successor(
     while True:
         members = read_members(gateway, lock, timeout=timeout)
         leader = next((each for each in members.members if each.role == LEADER), None)
-        if leader is not None and leader.token is not None and leader.token > wish.token:
+        if leader is not None and leader.token is not None and leader.token > wanted.token:
             return leader
         if clock.now() >= end:
             return None

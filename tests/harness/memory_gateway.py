@@ -47,6 +47,10 @@ class MemoryGateway:
             done(reply)
         return _Sent()
 
+    def txn(self, txn: Txn, *, timeout: float) -> TxnReply:
+        """One whose reply arrives; for reads at one revision."""
+        return self._apply(txn)
+
     def list(self, prefix: str, *, page: int = 5000, timeout: float) -> Listing:
         return Listing(tuple(kv for kv in self.space.keys if kv.key.startswith(prefix)), self.space.revision)
 

@@ -90,22 +90,31 @@ def test_a_wish_of_a_term_that_has_ended_is_not_written(etcd, lead):
     lead("a_1", "b_2")
     wish = wish_of(etcd)
     lead("b_2", "a_1")
-    with pytest.raises(SwitchoverRefused, match="a_1's term ended"):
+    with pytest.raises(SwitchoverRefused, match="a_1's term has ended"):
         send(etcd, wish)
     assert written(etcd) is None
 
 
-def test_of_two_wishes_the_first_counts(etcd, lead):
+def test_of_two_wishes_the_last_counts(etcd, lead):
     token = lead("a_1", "b_2", "c_3")
-    wish = wish_of(etcd, "b_2")
+    mine, other = wish_of(etcd, "b_2"), wish_of(etcd, "c_3")
 
-    def meanwhile(_txn):
-        etcd.before = lambda _txn: None
-        etcd.put(LOCK.switchover, Wish("a_1", token, "c_3").encode())
+    def meanwhile(txn):
+        if txn.compares:
+            etcd.before = lambda _txn: None
+            send(etcd, other)
 
     etcd.before = meanwhile
-    with pytest.raises(SwitchoverRefused, match="somebody else asked"):
-        send(etcd, wish)
+    send(etcd, mine)
+    assert written(etcd) == Switchover("b_2", token)
+
+
+def test_a_late_copy_of_a_wish_changes_nothing(etcd, lead):
+    token = lead("a_1", "b_2", "c_3")
+    send(etcd, wish_of(etcd, "b_2"))
+    (copy,) = etcd.sent
+    send(etcd, wish_of(etcd, "c_3"))
+    etcd.send(copy, lambda _reply: None, timeout=1.0)
     assert written(etcd) == Switchover("c_3", token)
 
 
