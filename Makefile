@@ -53,8 +53,9 @@ bench: $(STAMP) ## measure on clusters of real processes, beside what is possibl
 	@$(BIN)/chaosctl bench --all $(ARGS)
 	$(PYTEST) -s -p no:randomly tests/bench
 
-chaos: $(STAMP) ## run the slow tests: the chaos suite, larger searches, trials
-	$(PYTEST) -m slow --ignore=tests/bench tests
+chaos: $(STAMP) ## run the slow tests, two at a time as they mostly wait: all chaos scenarios, larger searches, trials
+	@$(BIN)/python -m compileall -q component lockd replica chaos tests
+	$(PYTEST) -n 2 -m slow --ignore=tests/bench tests
 
 clean: ## remove .venv and what tools left
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage*

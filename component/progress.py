@@ -29,7 +29,14 @@ def progress(*, quietly: bool = False) -> Iterator[Progress]:
     """
     try:
         from rich.console import Console  # noqa: PLC0415 - in the extra `chaos`
-        from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+        from rich.progress import (  # noqa: PLC0415
+            BarColumn,
+            MofNCompleteColumn,
+            SpinnerColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
         from rich.progress import Progress as Bar  # noqa: PLC0415
     except ImportError:
         yield _silent if quietly else plain()
@@ -43,6 +50,8 @@ def progress(*, quietly: bool = False) -> Iterator[Progress]:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
     )
     # What goes to stdout stays there: a redirected bar would print it on stderr.
     with Bar(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:

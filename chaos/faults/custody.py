@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random as chance
 from typing import TYPE_CHECKING, Final, Self
 
@@ -9,6 +10,7 @@ from chaos.cluster.supervisor import MARKER
 from chaos.faults.errors import NotAvailable, NotHealed
 from chaos.faults.fault import Scene
 from chaos.faults.guard import GuardProcess
+from chaos.faults.remedies import Continue
 from component.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -90,6 +92,14 @@ class Custody:
             self._tell(problem)
         if problems and error is None:
             raise NotHealed("; ".join(problems))
+
+    def prepare(self) -> None:
+        """Have the guard process run, so that no fault waits for its start between its moment and its effect.
+
+        Raises:
+            NotApplied: There is none to be had.
+        """
+        self._guard.promise(Continue(os.getpid(), 0)).release()  # names nobody: no process began at tick 0
 
     def apply(self, fault: Fault, targets: Sequence[Target] = ()) -> Applied:
         """Apply a fault and own it.

@@ -9,14 +9,16 @@ from chaos.effect import Effect
 from chaos.ledger import Ledger
 from chaos.measure import accounts
 from chaos.record import Action, CutOff, Exit, Gap, Record
-from chaos.runner.effects import AGAIN, AGAIN_BY_HEALING, CUT, ONCE, SHIFT
+from chaos.runner.effects import AGAIN, CUT, ENDS, IN_TURN, ONCE, SHIFT
 from lockd.record import LeaderRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from chaos.cluster.interface import Target
     from chaos.history import Change, Stamp
     from chaos.runner.deed import Deed, Outcome
+    from chaos.runner.schedule import Planned
     from chaos.runner.stage import Stage
 
 
@@ -86,12 +88,13 @@ def _actions(
     deeds: Sequence[Deed], ledger: Ledger, stamps: Mapping[int, Stamp], exits: Sequence[Exit]
 ) -> Iterator[Action]:
     for deed in deeds:
-        for target in deed.targets:
+        at_once = deed.targets[:1] if deed.planned.fault in IN_TURN else deed.targets
+        for target in at_once:
             yield _action(deed, target.name, target.identity)
         if not deed.targets:
             yield _action(deed, "cluster", "", revisions=_by_hand(deed, ledger, stamps))
         if deed.planned.fault in AGAIN:
-            yield from _later(deed, exits)
+            yield from _later(deed, at_once, exits)
 
 
 def _action(
@@ -108,7 +111,7 @@ def _action(
         proof=deed.proof,
         healed_at=deed.healed_at,
         healing=deed.healing,
-        heals=planned.fault not in ONCE or (planned.fault in AGAIN_BY_HEALING and target.startswith("etcd-")),
+        heals=_heals(planned, target),
         role=planned.role,
         trigger=planned.trigger_told,
         nth=planned.nth,
@@ -117,9 +120,16 @@ def _action(
     )
 
 
-def _later(deed: Deed, exits: Sequence[Exit]) -> Iterator[Action]:
+def _heals(planned: Planned, target: str) -> bool:
+    """Is there something to undo? Of an end there is where nobody else can go on meanwhile, or who ended stays away."""
+    if planned.fault not in ONCE:
+        return True
+    return planned.fault in ENDS and (planned.role == "all" or target.startswith("etcd-"))
+
+
+def _later(deed: Deed, at_once: Sequence[Target], exits: Sequence[Exit]) -> Iterator[Action]:
     """The ends of processes that a fault ended later than it was applied."""
-    first = {target.identity for target in deed.targets}
+    first = {target.identity for target in at_once}
     names = {target.name for target in deed.targets}
     for end in exits:
         during = deed.at <= end.at and (deed.healed_at is None or end.at <= deed.healed_at)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chaos.cluster.plan import FAST
+from chaos.faults.errors import NotAvailable
 from chaos.faults.registry import FAULTS, brief
 from chaos.journal.commands import fail_if_option, form_option, present, write
 from chaos.output import failures, output_option, show
@@ -22,7 +23,7 @@ from chaos.scenario import loading
 from chaos.scenario.faults import Registered
 from chaos.timing import Timing
 from component.clock import SystemClock
-from component.console import CHECK_FAILED, USAGE, note, say
+from component.console import CHECK_FAILED, FAILED, USAGE, leave, note, say
 from component.progress import progress
 from component.tables import table
 from lockd.errors import ConfigError
@@ -152,8 +153,11 @@ def _run(order: Order, stop: threading.Event, form: str, *, given: bool) -> bool
     began, wall = clock.now(), display_time(clock.wall())
     order.folder.mkdir(parents=True, exist_ok=True)
     note(f"{order.name}: {order.trials} trials, seed {order.seed}")
-    with progress() as told:
-        bouts = Run(order, clock=clock, stop=stop, told=told, tell=note).run()
+    try:
+        with progress() as told:
+            bouts = Run(order, clock=clock, stop=stop, told=told, tell=note).run()
+    except NotAvailable as error:
+        leave((f"{order.name} is left out: {error}",), FAILED)
     passed = all(bout.passed for bout in bouts)
     kept = order.keep or not passed
     journal = journal_of(

@@ -10,8 +10,11 @@ ONCE: Final = frozenset({"kill", "terminate", "compact", "move-leader", "defragm
 AGAIN: Final = frozenset({"crash-loop", "rolling-restart"})
 """Faults that end processes which were not there yet when they were applied."""
 
-AGAIN_BY_HEALING: Final = frozenset({"kill", "terminate"})
-"""Faults whose healing starts an etcd member again; a replica comes back by itself."""
+IN_TURN: Final = frozenset({"rolling-restart"})
+"""Faults that are done to one target after the other: to the first of them when applied."""
+
+ENDS: Final = frozenset({"kill", "terminate"})
+"""Faults that end processes at once. Healing starts an etcd member again; a replica comes back by itself."""
 
 CUT: Final = "cut"
 SHIFT: Final = "shift-clock"

@@ -32,6 +32,8 @@ def unmet(scenario: Scenario, record: Record, *, began: float, ended: float) -> 
         began: When the trial did, on the clock of the record's stamps.
     """
     expected = scenario.expectations
+    phases = phases_of(record)
+    yield from (f"phase {name} was not reached" for name in wanted(scenario) if phases.reached(name) is None)
     terms = tuple(_begun(record, began, ended))
     if expected.leader == "changes" and not terms:
         yield "another leader was expected, and no term began"
@@ -44,10 +46,9 @@ def unmet(scenario: Scenario, record: Record, *, began: float, ended: float) -> 
             for each in successions(record)
             if each.takeover and each.takeover not in expected.takeover
         )
-    elected = phases_of(record).elected
     gap = max((each.seconds for each in record.gaps), default=None)
     for what, seconds, least, most in (
-        ("the failover", elected, expected.failover_at_least, expected.failover_at_most),
+        ("the failover", phases.elected, expected.failover_at_least, expected.failover_at_most),
         ("the client gap", gap, None, expected.client_gap_at_most),
     ):
         yield from _bounded(record, what, seconds, least, most)

@@ -8,7 +8,6 @@ from chaos.checks import sometimes
 from chaos.journal import building, journal
 from chaos.journal.journal import CheckResult, Evidence, Expected, Journal, Planned
 from chaos.measure import theory
-from chaos.runner import expecting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +29,7 @@ def journal_of(order: Order, bouts: Sequence[Bout], *, began: float, wall: str, 
         seconds: How long it took.
         kept: Where what shows it lies; "": nothing was kept.
     """
-    trials = tuple(trial for bout in bouts for trial in _trials(order, bout))
+    trials = tuple(trial for bout in bouts for trial in _trials(bout))
     counts = sometimes.seen(bout.found.whole for bout in bouts)
     fresh = order.scenario.configuration.fresh
     judged = [(bout.outcomes[0].plan.number if fresh else 0, bout.judged) for bout in bouts]
@@ -56,7 +55,7 @@ def journal_of(order: Order, bouts: Sequence[Bout], *, began: float, wall: str, 
     )
 
 
-def _trials(order: Order, bout: Bout) -> Iterator[Trial]:
+def _trials(bout: Bout) -> Iterator[Trial]:
     for outcome, record in zip(bout.outcomes, bout.found.trials, strict=True):
         yield building.trial(
             record,
@@ -64,7 +63,7 @@ def _trials(order: Order, bout: Bout) -> Iterator[Trial]:
             began=outcome.began,
             seed=outcome.plan.seed,
             schedule=[_planned(each) for each in outcome.plan.actions],
-            wanted=expecting.wanted(order.scenario),
+            wanted=(),  # what was wanted and not reached is among the problems
             problems=bout.problems.get(outcome.plan.number, ()),
         )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from chaos import checks
 from chaos.cluster.plan import Plan
+from chaos.errors import Interrupted
 from chaos.faults.equipment import equipped
 from chaos.journal import keeping
 from chaos.runner.assembly import assemble
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from chaos.checks.violation import Violation
+    from chaos.runner.assembly import Assembled
     from chaos.runner.deed import Outcome
     from chaos.runner.order import Order
     from chaos.runner.schedule import TrialPlan
@@ -34,6 +37,12 @@ if TYPE_CHECKING:
 
 HISTORY: Final = 60.0
 """Seconds that etcd may take to tell its history."""
+
+SETTLING: Final = 30.0
+"""Seconds in the end in which pods that had been told to wait may get the nodes that others have left."""
+
+AGAIN: Final = 2.0
+"""Seconds between two judgements meanwhile."""
 
 
 class Run:
@@ -92,18 +101,29 @@ class Run:
                 self._tell_trial(outcomes[-1])
                 if not outcomes[-1].steady:
                     break
-                here.workload.tidy()
+                if each is not plans[-1]:
+                    here.workload.tidy()
             self._told("judge what happened", 0, 1)
             here.workload.finish()
             if outcomes[-1].steady:
                 self._steady(here)  # what was asked for last is answered, too
-            found = assemble(here, outcomes, within=HISTORY)
-            judged = checks.judged(found.whole)
+            found, judged = self._judged(here, outcomes)
             bout = Bout(tuple(outcomes), found, judged, unplanned(order.scenario, outcomes, found))
             self._bouts.append(bout)
             if order.keep or not bout.passed:
                 self._keep(here, bout)
             self._told("judge what happened", 1, 1)
+
+    def _judged(self, here: Stage, outcomes: Sequence[Outcome]) -> tuple[Assembled, dict[str, tuple[Violation, ...]]]:
+        """What happened, judged as soon as no pod is left waiting, or when its time is up."""
+        end = self._clock.now() + SETTLING
+        while True:
+            found = assemble(here, outcomes, within=HISTORY)
+            judged = checks.judged(found.whole)
+            if not judged["none-lost"] or self._clock.now() >= end:
+                return found, judged
+            if self._clock.wait(self._stop, AGAIN):
+                raise Interrupted("stopped by a signal; the cluster is taken down")
 
     def _plan(self, number: int) -> Plan:
         wanted = self._order.scenario.configuration

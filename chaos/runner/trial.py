@@ -65,7 +65,6 @@ class Trial:
             NotAvailable: A fault can't be had here.
             WorkloadFailed, StoreError, NoCluster: It can't go on.
         """
-        began = self._clock.now()
         chance = random.Random(self._plan.seed)  # noqa: S311 - what is drawn is to be drawn again
         with Custody(
             self._stage.cluster,
@@ -77,6 +76,8 @@ class Trial:
             clock=self._clock,
             tell=self._problems.append,
         ) as custody:
+            custody.prepare()
+            began = self._clock.now()
             self._perform(custody, began)
             for planned in self._plan.rollbacks:
                 if not self._fire(custody, planned):

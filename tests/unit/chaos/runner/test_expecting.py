@@ -34,8 +34,9 @@ def unmet(record, began, ended, **expectations):
 
 
 def test_the_leader_changes_or_stays(record):
-    assert unmet(record, 10.0, 20.0, leader="changes") == []
-    assert unmet(record, 13.0, 20.0, leader="changes") == ["another leader was expected, and no term began"]
+    never = [f"phase {name} was not reached" for name in ("detected", "elected", "warm", "first_bind")]
+    assert unmet(record, 10.0, 20.0, leader="changes") == never
+    assert unmet(record, 13.0, 20.0, leader="changes") == [*never, "another leader was expected, and no term began"]
     assert unmet(record, 13.0, 20.0, leader="stays") == []
     assert unmet(record, 10.0, 20.0, leader="stays") == ["the leader was expected to stay, and B began term 12"]
     assert unmet(record, 10.0, 20.0) == []
