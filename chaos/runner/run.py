@@ -97,7 +97,7 @@ class Run:
             outcomes: list[Outcome] = []
             for each in plans:
                 self._steady(here)
-                outcomes.append(Trial(here, order.scenario, each).run())
+                outcomes.append(self._trial(here, each))
                 self._tell_trial(outcomes[-1])
                 if not outcomes[-1].steady:
                     break
@@ -144,15 +144,21 @@ class Run:
         within = Length.parse(wanted.within).under(self._order.timing)
         here.steady.wait(wanted.probes, within=within, stop=self._stop)
 
+    def _trial(self, here: Stage, plan: TrialPlan) -> Outcome:
+        def tell(line: str) -> None:
+            self._tell(f"trial {plan.number}: {line}")
+
+        return Trial(here, self._order.scenario, plan, tell=tell).run()
+
     def _tell_trial(self, outcome: Outcome) -> None:
         """One line, with the time that is left if the other trials take as long."""
         done, of = outcome.plan.number, self._order.trials
         self._told(f"{self._order.name}: trials", done, of)
         left = (self._clock.now() - self._began) / done * (of - done)
+        state = "steady again" if outcome.steady else "not steady again"
         gap = "" if outcome.gap is None else f", client gap {outcome.gap:.3f} s"
         after = f", about {format_duration(round(left))} left" if done < of else ""
-        deeds = "; ".join(f"{deed.planned.told()}: {deed.proof}" for deed in outcome.deeds)
-        self._tell(f"trial {done} of {of}: {deeds or 'nothing was done'}{gap}{after}")
+        self._tell(f"trial {done} of {of}: {state}{gap}{after}")
         for problem in outcome.problems:
             self._tell(f"trial {done}: {problem}")
         for line in outcome.left_out:

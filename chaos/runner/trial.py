@@ -20,6 +20,8 @@ from component.process import Gone
 from lockd.errors import StoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from chaos.cluster.interface import Target
     from chaos.faults.fault import Applied
     from chaos.runner.schedule import Planned, TrialPlan
@@ -44,12 +46,17 @@ class _Held:
 
 
 class Trial:
-    """For one thread."""
+    """For one thread.
 
-    def __init__(self, stage: Stage, scenario: Scenario, plan: TrialPlan) -> None:
+    Args:
+        tell: Gets a line when a fault took effect, and when it was undone.
+    """
+
+    def __init__(self, stage: Stage, scenario: Scenario, plan: TrialPlan, *, tell: Callable[[str], None]) -> None:
         self._stage = stage
         self._scenario = scenario
         self._plan = plan
+        self._tell = tell
         self._clock = stage.clock
         self._patience = PATIENCE.under(stage.timing)
         self._deeds: list[Deed] = []
@@ -140,6 +147,7 @@ class Trial:
         self._deeds.append(
             Deed(planned=planned, targets=targets, at=applied.at, wall=applied.wall, proof=applied.proof)
         )
+        self._tell(f"{planned.told()}: {applied.proof}")
         until = None if planned.lasts is None else applied.at + planned.lasts
         self._held.append(_Held(len(self._deeds) - 1, applied, until, planned.until_over))
         return True
@@ -164,12 +172,14 @@ class Trial:
 
     def _heal(self, custody: Custody, held: _Held) -> None:
         """Undo one fault, and note when and how that was seen."""
+        planned = self._deeds[held.place].planned
         try:
             healing = custody.heal(held.applied)
         except NotHealed as error:
-            self._problems.append(f"{self._deeds[held.place].planned.told()}: {error}")
+            self._problems.append(f"{planned.told()}: {error}")
             return
         healed_at = self._clock.now()
+        self._tell(f"after {planned.told()}: {healing}")
         self._deeds[held.place] = replace(self._deeds[held.place], healed_at=healed_at, healing=healing)
 
     def _recover(self) -> bool:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
+
+from tests.harness.wait import eventually
 
 PHASES = ("detected_ms", "elected_ms", "warm_ms", "first_bind_ms")
 
@@ -60,3 +65,37 @@ def test_a_run_repeated_from_its_seed_has_the_same_schedule(tmp_path):
         assert all(len(schedule) == 5 for schedule in found[-1])
     assert found[0] == found[1]
     assert found[0][0] != found[0][1]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "kill -9"])
+def test_who_ends_it_in_the_middle_of_a_fault_leaves_no_process(tmp_path, number):
+    scenario = tmp_path / "mine.yaml"
+    scenario.write_text(
+        "title: Stop for long\ndescription: Nobody waits for the end of this.\n"
+        "method: [{fault: pause, target: leader, lasts: 100s}]\n"
+    )
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    command = [sys.executable, "-m", "chaos", "run", str(scenario)]
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as run:
+        told = next(line for line in run.stderr if "trial 1: pause leader" in line)
+        assert "is in state" in told
+        run.send_signal(number)
+        run.stderr.read()
+    assert run.returncode == (130 if number == signal.SIGINT else -number)
+    eventually(lambda: not processes_of(folder), within=120.0, what="nothing of it runs")
+    if number == signal.SIGINT:
+        assert list(folder.iterdir()) == []
+
+
+def processes_of(folder):
+    """Whose command line names the folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if os.fsencode(folder) in path.read_bytes():
+                found.append(path.parent.name)
+    return found

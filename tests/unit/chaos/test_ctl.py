@@ -46,3 +46,47 @@ def test_a_demo_that_fails_names_the_folder_it_leaves(run, tmp_path, monkeypatch
     assert result.stderr.splitlines()[-1] == f"logs and traces are left in {left}: remove them with: rm -r {left}"
     given = run("demo", "--dir", tmp_path / "given")
     assert given.stderr.splitlines()[-1] == f"logs and traces are left in {tmp_path / 'given'}"
+
+
+def test_list_tells_what_each_scenario_teaches(run):
+    result = run("list", "-o", "json")
+    known = {each["name"]: each for each in json.loads(result.stdout)}
+    assert result.exit_code == 0
+    assert len(known) >= 20
+    assert {"kill-leader", "everything-at-once"} <= set(known)
+    assert all(each["teaches"].endswith(".") for each in known.values())
+    tagged = {each["name"] for each in json.loads(run("list", "--tag", "keys", "-o", "json").stdout)}
+    assert "delete-lease" in tagged
+    assert "kill-leader" not in tagged
+    assert "pause" in run("list", "--faults").stdout
+
+
+def test_validate_tells_every_problem_of_every_file(run, tmp_path):
+    good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
+    good.write_text("title: t\ndescription: d.\nmethod: [{fault: kill}]\n")
+    bad.write_text("title: t\ndescription: d.\nmethod: [{fault: kil, at: soon}, {fault: compact, target: leader}]\n")
+    result = run("validate", good, bad, tmp_path / "none.yaml")
+    assert result.exit_code == 2
+    assert result.stdout == f"{good}: ok\n"
+    (_, *told) = sorted(result.stderr.splitlines(), key=lambda line: "none.yaml" not in line)
+    assert [line.split(": ")[2] for line in told] == ["method[0].at"]
+    bad.write_text(bad.read_text().replace("soon", "1s"))
+    told = run("validate", bad).stderr.splitlines()
+    assert [line.split(": ")[2] for line in told] == ["method[0].fault", "method[1].target"]
+    assert run("validate", good).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("run", "kill-leadr"), "error: kill-leadr: no such scenario: did you mean kill-leader?"),
+        (("run", "kill-leader", "--fail-if", "luck>1"), "'luck>1' is no threshold"),
+        (("run", "kill-leader", "--trials", "0"), "--trials"),
+        (("run", "kill-leader", "--backend", "cloud"), "--backend"),
+    ],
+)
+def test_a_run_that_can_not_begin(run, words, told):
+    result = run(*words)
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert len(result.stderr.splitlines()) == 1

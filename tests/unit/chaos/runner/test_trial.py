@@ -52,6 +52,7 @@ class World:
         self.began = self.clock.now()
         self.signals = Signals()
         self.told = []
+        self.lines = []
         self.cast = Cast(replicas=(LEADER, STANDBY), leader=LEADER)
         self.unhealable = set()
         self.refused = set()
@@ -91,7 +92,7 @@ class World:
             workload=SimpleNamespace(longest=lambda *_: None),
         )
         plan = TrialPlan(number=1, seed="s", method=method, drawn=drawn, rollbacks=rollbacks)
-        return Trial(stage, SCENARIO, plan).run()
+        return Trial(stage, SCENARIO, plan, tell=self.lines.append).run()
 
 
 @pytest.fixture
@@ -147,6 +148,8 @@ def test_each_is_fired_in_its_turn_and_undone_in_its_time(world):
     ]
     assert outcome.deeds[0].healed_at - outcome.deeds[0].at == near(3.0)
     assert (outcome.steady, outcome.problems, outcome.gap) == (True, (), None)
+    assert world.lines[0] == "pause standby at 1 s: pause took effect"
+    assert world.lines[-1] == "after kill leader at 2 s: kill is undone"
 
 
 def test_an_event_is_waited_for(world):
