@@ -18,8 +18,9 @@ from replica.queue.hints import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from replica.api.groups import PodGroup
+    from replica.api.groups import Namespace, PodGroup
     from replica.api.nodes import Node
+    from replica.api.objects import Object
     from replica.api.pods import Pod
     from replica.assume import AssumedPods
     from replica.cache.members import Members
@@ -32,6 +33,9 @@ DELETED = "the pod was deleted while it waited"
 """Why a pod that is gone waits for no permission any more."""
 
 NODE_DELETE = ClusterEvent(Resource.NODE, Action.DELETE, "NodeDelete")
+NAMESPACE_ADD = ClusterEvent(Resource.NAMESPACE, Action.ADD, "NamespaceAdd")
+NAMESPACE_UPDATE = ClusterEvent(Resource.NAMESPACE, Action.UPDATE_OTHER, "NamespaceUpdate")
+NAMESPACE_DELETE = ClusterEvent(Resource.NAMESPACE, Action.DELETE, "NamespaceDelete")
 
 
 def _nobody_minds(_uid: str) -> None:
@@ -54,13 +58,7 @@ class Movers:
         self._gates = tuple({name: None for runtime in self._profiles for name in runtime.grouping})
         self._wanted: dict[ClusterEvent, bool] = {}
 
-    def move(
-        self,
-        event: ClusterEvent | None,
-        *,
-        old: Pod | Node | PodGroup | None = None,
-        new: Pod | Node | PodGroup | None = None,
-    ) -> None:
+    def move(self, event: ClusterEvent | None, *, old: Object | None = None, new: Object | None = None) -> None:
         if event is None:
             return
         wanted = self._wanted.get(event)
@@ -174,6 +172,23 @@ class PodHandler:
 
     def _mine(self, pod: Pod) -> bool:
         return pod.spec.scheduler in self._profiles
+
+
+class NamespaceHandler:
+    """A handler of the namespaces' informer. The barrier must wait for it: selectors of namespaces look at labels."""
+
+    def __init__(self, movers: Movers) -> None:
+        self._movers = movers
+
+    def on_add(self, obj: Namespace, *, initial: bool) -> None:  # noqa: ARG002  # the first list is no different
+        self._movers.move(NAMESPACE_ADD, new=obj)
+
+    def on_update(self, old: Namespace, new: Namespace) -> None:
+        if old.labels != new.labels:
+            self._movers.move(NAMESPACE_UPDATE, old=old, new=new)
+
+    def on_delete(self, obj: Namespace, *, stale: bool) -> None:  # noqa: ARG002  # gone is gone
+        self._movers.move(NAMESPACE_DELETE, old=obj)
 
 
 class NodeHandler:

@@ -166,6 +166,7 @@ def decode_pod(kv: KeyValue) -> Pod:
             phase=intern(status.phase),
             deleting=bool(metadata.deletion_timestamp),
             started=intern(status.start_time or metadata.creation_timestamp),
+            owner=intern(metadata.controller) if metadata.owner_references else "",
             nominated=read_status(raw).nominated_node_name if raw and pending else "",
             value=kv.value if pending else None,
         )

@@ -43,6 +43,15 @@ class Object(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return msgspec.structs.replace(self, mod_revision=mod_revision, token=token)
 
 
+class OwnerReference(msgspec.Struct, gc=False):
+    """One of the objects that an object depends on."""
+
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool = False
+
+
 class Metadata(msgspec.Struct, gc=False, rename="camel"):
     """What is read of a manifest's `metadata`. Name and namespace come from the key."""
 
@@ -50,3 +59,12 @@ class Metadata(msgspec.Struct, gc=False, rename="camel"):
     labels: msgspec.Raw = msgspec.Raw()
     creation_timestamp: str = ""
     deletion_timestamp: str = ""
+    owner_references: list[OwnerReference] = []
+
+    @property
+    def controller(self) -> str:
+        """What controls the object, as `kind/name/uid`; "" for none."""
+        for each in self.owner_references:
+            if each.controller:
+                return f"{each.kind}/{each.name}/{each.uid}"
+        return ""

@@ -25,6 +25,7 @@ class Pod(Object, frozen=True, gc=False, kw_only=True):
         deleting: Is it marked for deletion?
         started: RFC 3339: when it began to run as far as anybody said, else when it was created.
         nominated: The node where preemption promised it room, or "".
+        owner: Kind, name and uid of what controls it (`metadata.ownerReferences`), or "".
         value: The stored envelope while the pod is pending (a bind or a status is made from it); None once it is bound
             or has ended, so that a cache of many pods stays small.
     """
@@ -37,6 +38,7 @@ class Pod(Object, frozen=True, gc=False, kw_only=True):
     deleting: bool = False
     started: str = ""
     nominated: str = ""
+    owner: str = ""
     value: bytes | None = None
 
     @property

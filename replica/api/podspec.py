@@ -30,6 +30,7 @@ DEFAULT_SCHEDULER: Final = "default-scheduler"
 PREEMPT_LOWER: Final = "PreemptLowerPriority"
 PREEMPT_NEVER: Final = "Never"
 DO_NOT_SCHEDULE: Final = "DoNotSchedule"
+SCHEDULE_ANYWAY: Final = "ScheduleAnyway"
 
 HARMLESS_VOLUMES: Final = frozenset(
     {"hostPath", "emptyDir", "configMap", "secret", "projected", "downwardAPI", "image", "nfs", "gitRepo"}
@@ -242,14 +243,4 @@ def _unsupported(wire: _Spec) -> tuple[str, ...]:
         ]
     if wire.resource_claims:
         found.append("resource claims: dynamic resource allocation is not supported")
-    found += [
-        f"topology spread over {each.topology_key}: {DO_NOT_SCHEDULE} is not supported"
-        for each in wire.topology_spread_constraints
-        if each.when_unsatisfiable == DO_NOT_SCHEDULE
-    ]
-    affinity = wire.affinity
-    if affinity is not None and affinity.pod_affinity is not None and affinity.pod_affinity.required:
-        found.append("required pod affinity: not supported")
-    if affinity is not None and affinity.pod_anti_affinity is not None and affinity.pod_anti_affinity.required:
-        found.append("required pod anti-affinity: not supported")
     return tuple(found)

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from lockd.etcd.retry import settle
-from replica.api.kinds import NODE, POD, POD_GROUP, PRIORITY_CLASS
+from replica.api.kinds import NAMESPACE, NODE, POD, POD_GROUP, PRIORITY_CLASS
 from replica.app.profiles import profiles_of
 from replica.assume import AssumedPods
 from replica.cache.members import Members
@@ -21,7 +21,7 @@ from replica.events.sink import EventSink
 from replica.framework.interface import Handle
 from replica.framework.profiles import runtimes_of
 from replica.framework.waiting import WaitingPods
-from replica.handlers import Movers, NodeHandler, PodGroupHandler, PodHandler
+from replica.handlers import Movers, NamespaceHandler, NodeHandler, PodGroupHandler, PodHandler
 from replica.parts import Parts, Settings
 from replica.plugins.in_tree import registry
 from replica.queue.hints import Hints
@@ -80,7 +80,7 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
     """
     draw = random.Random()  # noqa: S311 - breaks ties between nodes
     waiting = WaitingPods()
-    listers = {kind.kind: informers.informer(kind).lister for kind in (POD, NODE, POD_GROUP)}
+    listers = {kind.kind: informers.informer(kind).lister for kind in (POD, NODE, POD_GROUP, NAMESPACE)}
 
     def priority(pod: Pod) -> int:
         if pod.spec.priority is not None:
@@ -132,6 +132,7 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
 
     movers = Movers(queue, members, profiles)
     informers.informer(POD_GROUP).add_handler(PodGroupHandler(movers), name="scheduler", barrier=True)
+    informers.informer(NAMESPACE).add_handler(NamespaceHandler(movers), name="scheduler", barrier=True)
     informers.nodes.add_handler(NodeHandler(table, movers), name="scheduler", barrier=True)
     stories = PodStories()
     handler = PodHandler(queue, assumed, waiting, profiles, movers, gone=stories.gone)

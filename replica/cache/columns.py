@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from replica.api.nodes import Node
     from replica.api.pods import Pod
+    from replica.cache.census import Census
     from replica.cache.changes import Changes
 
 
@@ -82,14 +83,23 @@ class Columns:
         self.rename(row, source.names[row])
         self.objects[row] = source.objects[row]
 
-    def view(self, lanes: Mapping[str, int], changes: Changes, node_changes: Changes) -> Nodes:
+    def view(self, lanes: Mapping[str, int], changes: Changes, node_changes: Changes, census: Census) -> Nodes:
         """All rows, for those who read.
 
         Args:
             changes: Of rows, from one snapshot to the next.
             node_changes: Of the nodes alone.
+            census: Of the table; it looks at these rows from now on.
         """
         rows = len(self.names)
+        generation, node_generation = self.generation[:rows], self.node_generation[:rows]
+        census.look_at(
+            objects=self.objects,
+            pods=self.pods,
+            generation=generation,
+            node_generation=node_generation,
+            changes=changes,
+        )
         return Nodes(
             lanes=dict(lanes),
             allocatable=self.allocatable[:, :rows],
@@ -97,8 +107,8 @@ class Columns:
             scoring=self.scoring[:, :rows],
             unschedulable=self.unschedulable[:rows],
             valid=self.valid[:rows],
-            generation=self.generation[:rows],
-            node_generation=self.node_generation[:rows],
+            generation=generation,
+            node_generation=node_generation,
             names=self.names,
             index=self.index,
             objects=self.objects,
@@ -108,4 +118,5 @@ class Columns:
             changes=changes,
             ports=self.ports,
             facts=Facts(self.objects, self.allocatable[:, :rows], node_changes),
+            census=census,
         )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from replica.api import resources
+from replica.cache.census import Census
 from replica.cache.changes import Changes
 from replica.cache.columns import Columns
 from replica.cache.host_ports import NONE
@@ -109,6 +110,7 @@ class NodeTable:
         self._renewed: set[int] = set()
         self._copy = Columns(len(LANES), capacity)
         self._view: Nodes | None = None
+        self._census = Census()
 
     def set_node(self, node: Node) -> int:
         """Add or update a node; its pods stay. Returns its row."""
@@ -218,7 +220,7 @@ class NodeTable:
             self._node_changed.clear()
             if self._view is None:
                 self._changes.forget()
-                self._view = copy.view(self._lanes, self._changes, self._node_changes)
+                self._view = copy.view(self._lanes, self._changes, self._node_changes, self._census)
             self._view.count = self._view.total = self._count
             return self._view
 

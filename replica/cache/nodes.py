@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from replica.api.pods import Pod
     from replica.api.podspec import HostPort
     from replica.api.selectors import Requirement
+    from replica.cache.census import Census
     from replica.cache.changes import Changes
     from replica.cache.facts import Facts
     from replica.cache.host_ports import HostPorts
@@ -58,11 +59,13 @@ class Nodes:
         changes: Of the whole table, from one snapshot to the next.
         ports: The host ports taken, by row of the whole table.
         facts: Labels, taints and images, by row of the whole table; `cut` makes a column of these rows of them.
+        census: The pods of the whole table, counted by what they are and where.
         part: The table's rows that these are; None for all of them.
     """
 
     __slots__ = (
         "allocatable",
+        "census",
         "changes",
         "count",
         "facts",
@@ -102,6 +105,7 @@ class Nodes:
         changes: Changes,
         ports: HostPorts,
         facts: Facts,
+        census: Census,
         part: Sequence[int] | None = None,
     ) -> None:
         self.lanes = lanes
@@ -121,6 +125,7 @@ class Nodes:
         self.changes = changes
         self.ports = ports
         self.facts = facts
+        self.census = census
         self.part = part
 
     @property
@@ -169,6 +174,7 @@ class Nodes:
             changes=self.changes,
             ports=self.ports,
             facts=self.facts,
+            census=self.census,
             part=tuple(rows),
         )
 

@@ -95,6 +95,19 @@ class WiderPlugin(Plugin, Protocol):
         ...
 
 
+@runtime_checkable
+class Relational(Plugin, Protocol):
+    """A Filter or Score that judges a node by pods on other nodes too, so that each placement may change all of it.
+
+    Pods share an evaluation by all other plugins; what this one says is asked anew for each pod it concerns, over all
+    nodes, and added. Its PreFilter neither refuses a pod nor narrows down the nodes, and it has no signature.
+    """
+
+    def concerns(self, pod: Pod, nodes: Nodes) -> bool:
+        """Might it refuse a node to this pod, or score one? False has it left out."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class PreFilterResult:
     """What PreFilter found.

@@ -9,7 +9,7 @@ from lockd.errors import ConfigError
 from replica.framework.adapter import Weighted
 from replica.framework.evaluation import Evaluator
 from replica.framework.gang import GroupingPlugin
-from replica.framework.interface import EnqueueExtensions, PostFilterResult, SigningPlugin
+from replica.framework.interface import EnqueueExtensions, PostFilterResult, Relational, SigningPlugin
 from replica.framework.metrics import FrameworkMetrics
 from replica.framework.order import Order
 from replica.framework.profile import Point
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from replica.cache.nodes import Nodes
     from replica.framework.cycle_state import CycleState
     from replica.framework.diagnosis import Diagnosis
-    from replica.framework.evaluation import Placement
     from replica.framework.gang import Gang
     from replica.framework.interface import (
         BindPlugin,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
         QueueSortPlugin,
         ReservePlugin,
     )
+    from replica.framework.placement import Placement
     from replica.framework.profile import Profile
     from replica.framework.registry import Registry
     from replica.queue.hints import ClusterEvent, Registration
@@ -326,7 +326,10 @@ def _make(profile: Profile, registry: Registry, handle: Handle) -> dict[str, Plu
 
 
 def _signers(plugins: Iterable[Plugin]) -> tuple[SigningPlugin, ...] | None:
-    """The plugins to ask for a pod's signature; None when one of them can't say."""
-    found = {plugin.name: plugin for plugin in plugins}
+    """The plugins to ask for a pod's signature; None when one of them can't say.
+
+    Relational ones aren't among them: they are asked each time.
+    """
+    found = {plugin.name: plugin for plugin in plugins if not isinstance(plugin, Relational)}
     signers = [plugin for plugin in found.values() if isinstance(plugin, SigningPlugin)]
     return tuple(signers) if len(signers) == len(found) else None

@@ -53,6 +53,16 @@ class Scaled:
             self.greatest = int(among.max(initial=0))
             self._holders = int(np.count_nonzero(among == self.greatest))
 
+    def reaches(self, feasible: Flags) -> bool:
+        """Is the greatest among these rows the greatest among all?"""
+        return self._raw is None or int(self._raw[feasible].max(initial=0)) == self.greatest
+
+    def narrowed(self, feasible: Flags) -> Scaled:
+        """The same scores where only these rows are feasible."""
+        found = Scaled(self._plugin, self._weight, self._raw)
+        found.find(feasible)
+        return found
+
     def enter(self, row: int, raw: int, *, was: bool, feasible: Flags) -> bool:
         """A node has another score, or fits otherwise than it did (`was`).
 
@@ -113,6 +123,10 @@ class Scores:
     def __init__(self, base: Amounts, scaled: Sequence[Scaled] = ()) -> None:
         self.base = base
         self.scaled = tuple(scaled)
+
+    def narrowed(self, feasible: Flags) -> Scores:
+        """The same where only these rows are feasible."""
+        return Scores(self.base, [each.narrowed(feasible) for each in self.scaled])
 
     def total(self, feasible: Flags) -> Amounts:
         """int64[size]. Rows that aren't feasible don't matter."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from replica.api.pods import Pod
-    from replica.cache.nodes import Flags, Nodes
+    from replica.cache.nodes import Amounts, Flags, Nodes
     from replica.framework.cycle_state import CycleState
     from replica.framework.diagnosis import Diagnosis
 
@@ -78,6 +78,25 @@ class Standing:
         top = self._top
         self._chosen = draw.randrange(len(top)) if len(top) > 1 else 0
         return top[self._chosen] if top else None
+
+    @property
+    def feasible(self) -> Flags:
+        """bool[size]. Not to be changed."""
+        return self._feasible
+
+    def totals(self, feasible: Flags) -> tuple[Amounts, int]:
+        """What each row scores where only these are feasible, and what to add to all of them.
+
+        Args:
+            feasible: bool[size], rows that are feasible here, or some of them.
+
+        Returns:
+            int64[size]; rows that aren't feasible don't matter.
+        """
+        if all(part.uniform or part.reaches(feasible) for part in self._given.scaled):
+            return self._scores, self._offset
+        narrowed = self._given.narrowed(feasible)
+        return narrowed.total(feasible), narrowed.offset()
 
     def score(self, row: int) -> int:
         return int(self._scores[row]) + self._offset

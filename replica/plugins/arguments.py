@@ -11,12 +11,11 @@ from replica.api.affinity import NodeAffinity, SpreadConstraint
 from replica.api.names import label_key_problem
 from replica.api.places import Place
 from replica.api.podchecks import check_node_affinity, check_spread_constraint
+from replica.api.podspec import SCHEDULE_ANYWAY
 from replica.framework.arguments import Arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-SCHEDULE_ANYWAY: Final = "ScheduleAnyway"
 
 HIGHEST_SHAPE_SCORE: Final = 10
 """What a point of a shape may give at most; it counts ten times that."""

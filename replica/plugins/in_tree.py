@@ -12,12 +12,14 @@ from replica.plugins import (
     coscheduling,
     default_binder,
     image_locality,
+    inter_pod_affinity,
     node_affinity,
     node_name,
     node_ports,
     node_resources_balanced_allocation,
     node_resources_fit,
     node_unschedulable,
+    pod_topology_spread,
     priority_sort,
     scheduling_gates,
     supported_features,
@@ -40,6 +42,8 @@ FACTORIES: Mapping[str, Factory] = {
     node_affinity.NAME: WithArguments(arguments.NodeAffinityArgs, node_affinity.make),
     node_ports.NAME: node_ports.make,
     node_resources_fit.NAME: WithArguments(arguments.NodeResourcesFitArgs, node_resources_fit.make),
+    pod_topology_spread.NAME: WithArguments(arguments.PodTopologySpreadArgs, pod_topology_spread.make),
+    inter_pod_affinity.NAME: WithArguments(arguments.InterPodAffinityArgs, inter_pod_affinity.make),
     node_resources_balanced_allocation.NAME: WithArguments(
         arguments.NodeResourcesBalancedAllocationArgs, node_resources_balanced_allocation.make
     ),

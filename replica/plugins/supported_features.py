@@ -1,7 +1,6 @@
 """SupportedFeatures: a pod that requires what is not built here is refused, never just bound.
 
-That is: volumes that a node must provide, resource claims, pod affinity and anti-affinity, topology spread with
-DoNotSchedule. `replica.api.podspec` finds them.
+That is: volumes that a node must provide, and resource claims. `replica.api.podspec` finds them.
 """
 
 from __future__ import annotations

@@ -44,12 +44,14 @@ def runtime_of(
     args: Mapping[str, Mapping[str, Any]] | None = None,
     weights: Mapping[str, int] | None = None,
     with_handle: Handle | None = None,
+    without: Iterable[str] = (),
 ) -> Runtime:
     """The default profile with further plugins after its own."""
     registry = in_tree.registry()
     for plugin in extra:
         registry.register(plugin.name, lambda _args, _handle, made=plugin: made)
-    uses = (*in_tree.DEFAULTS, *(Use(plugin.name, (weights or {}).get(plugin.name, 0)) for plugin in extra))
+    defaults = tuple(use for use in in_tree.DEFAULTS if use.name not in without)
+    uses = (*defaults, *(Use(plugin.name, (weights or {}).get(plugin.name, 0)) for plugin in extra))
     return Runtime(Profile(defaults=uses, args=args or {}), registry, with_handle or handle())
 
 

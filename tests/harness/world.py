@@ -14,7 +14,7 @@ from lockd.etcd.retry import settle
 from lockd.ports import LockName
 from replica.api import codec
 from replica.api.keys import object_key
-from replica.api.kinds import EVENT, NODE, POD_GROUP
+from replica.api.kinds import EVENT, NAMESPACE, NODE, POD_GROUP
 from replica.assume import AssumedPods
 from replica.cache.informers import Informers
 from replica.cache.members import Members
@@ -25,7 +25,7 @@ from replica.events.recorder import Recorder
 from replica.events.sink import EventSink
 from replica.framework.interface import Handle
 from replica.framework.waiting import WaitingPods
-from replica.handlers import Movers, NodeHandler, PodGroupHandler, PodHandler
+from replica.handlers import Movers, NamespaceHandler, NodeHandler, PodGroupHandler, PodHandler
 from replica.parts import Parts, Settings
 from replica.queue.hints import Hints
 from replica.queue.scheduling import SchedulingQueue
@@ -59,7 +59,7 @@ class World:
         self.table = NodeTable()
         self.assumed = AssumedPods(self.table)
         self.waiting = WaitingPods()
-        listers = {POD_GROUP.kind: self.informers.informer(POD_GROUP).lister}
+        listers = {kind.kind: self.informers.informer(kind).lister for kind in (POD_GROUP, NAMESPACE)}
         self.members = Members()
         handle = Handle(
             self.clock,
@@ -82,6 +82,7 @@ class World:
         self.informers.informer(POD_GROUP).add_handler(PodGroupHandler(movers), name="scheduler", barrier=True)
         handler = PodHandler(self.queue, self.assumed, self.waiting, profiles, movers)
         self.informers.pods.add_handler(handler, name="scheduler", barrier=True)
+        self.informers.informer(NAMESPACE).add_handler(NamespaceHandler(movers), name="scheduler", barrier=True)
         self.informers.nodes.add_handler(NodeHandler(self.table, movers), name="scheduler", barrier=True)
         self.broadcaster = Broadcaster(clock=self.clock)
         recorder = Recorder(self.broadcaster.publish, controller="default-scheduler", instance="me", clock=self.clock)

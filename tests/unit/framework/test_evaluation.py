@@ -7,8 +7,8 @@ import pytest
 
 from replica.framework.cycle_state import CycleState
 from replica.framework.diagnosis import Diagnosis
-from replica.framework.evaluation import Placement
 from replica.framework.interface import PreFilterResult, Refusal
+from replica.framework.placement import Placement
 from replica.framework.status import SKIP, SUCCESS, Code, PluginFailed, Status, unresolvable, unschedulable
 from tests.harness.framework import handle, message_of, runtime_of, table_of
 from tests.harness.objects import node, pod

@@ -167,7 +167,8 @@ def test_priority_goes_before_age():
 def test_plugins_register_what_may_help():
     named = {registration.plugin for registration in runtime_of().registrations()}
     filters = {"NodeName", "NodeUnschedulable", "NodeResourcesFit", "TaintToleration", "NodeAffinity", "NodePorts"}
-    assert named == filters | {"Coscheduling", "SchedulingGates", "SupportedFeatures"}
+    built = {"Coscheduling", "PodTopologySpread", "InterPodAffinity", "SchedulingGates", "SupportedFeatures"}
+    assert named == filters | built
 
 
 def test_signatures_agree_for_pods_of_a_kind():

@@ -15,8 +15,8 @@ from tests.harness.objects import node, pod
 
 
 class Setting:
-    def __init__(self, *plugins):
-        self.runtime = runtime_of(*plugins)
+    def __init__(self, *plugins, without=()):
+        self.runtime = runtime_of(*plugins, without=without)
         profiles = {self.runtime.scheduler_name: self.runtime}
         self.queue = SchedulingQueue(clock=ManualClock(), hints=Hints.of(self.runtime.registrations()))
         self.table = NodeTable()
@@ -108,11 +108,17 @@ def test_a_bound_pod_that_shrinks_frees_room_and_may_help_others(at):
 
 def test_a_freed_node_may_help(at):
     at.pods.on_add(P.on("a"), initial=False)
+    at.moved.clear()
     at.pods.on_delete(P.on("a"), stale=False)
     assert at.moved == ["AssignedPodDelete"]
 
 
-def test_binds_disturb_nobody_unless_a_plugin_asks_for_them(at):
+NEIGHBOURLY = ("PodTopologySpread", "InterPodAffinity")
+"""Those who ask for binds."""
+
+
+def test_binds_disturb_nobody_unless_a_plugin_asks_for_them():
+    at = Setting(without=NEIGHBOURLY)
     at.pods.on_add(P.on("a"), initial=False)
     assert at.moved == []
 
@@ -125,7 +131,7 @@ def test_binds_disturb_nobody_unless_a_plugin_asks_for_them(at):
         def explain(self, state, pod, nodes):
             return ()
 
-    other = Setting(AsksForAll())
+    other = Setting(AsksForAll(), without=NEIGHBOURLY)
     other.pods.on_add(P.on("a"), initial=False)
     assert other.moved == [str(ASSIGNED_POD_ADD)]
 

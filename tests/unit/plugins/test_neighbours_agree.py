@@ -1,0 +1,212 @@
+"""PodTopologySpread and InterPodAffinity against the plainest reading of their rules, on drawn clusters that change."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from component import strict
+from replica.framework.cycle_state import CycleState
+from replica.framework.diagnosis import Diagnosis
+from replica.framework.interface import Handle
+from replica.framework.status import Code
+from replica.framework.waiting import WaitingPods
+from replica.framework.what_if import what_if
+from replica.plugins.arguments import InterPodAffinityArgs, PodTopologySpreadArgs
+from replica.plugins.inter_pod_affinity import InterPodAffinity
+from replica.plugins.namespaces import NamespaceLabels
+from replica.plugins.pod_topology_spread import PodTopologySpread
+from tests.harness import plain_neighbours as plain
+from tests.harness.clock import ManualClock
+from tests.harness.framework import runtime_of
+from tests.harness.neighbours import DrawnCrowd
+
+ROUNDS = 2
+seeds = st.integers(0, 2**40)
+LIST = {
+    "defaultingType": "List",
+    "defaultConstraints": [
+        {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"},
+        {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "ScheduleAnyway"},
+    ],
+}
+SPREADS = [{}, LIST]
+AFFINITIES = [
+    {},
+    {"hardPodAffinityWeight": 0},
+    {"hardPodAffinityWeight": 50, "ignorePreferredTermsOfExistingPods": True},
+]
+
+
+def spread_of(args):
+    return PodTopologySpread(strict.decode(args, PodTopologySpreadArgs))
+
+
+def affinity_of(crowd, args):
+    return InterPodAffinity(strict.decode(args, InterPodAffinityArgs), NamespaceLabels(crowd.namespaces))
+
+
+def rounds(seed):
+    """(cluster, view, pods that ask) each time that the cluster has changed."""
+    crowd = DrawnCrowd(seed)
+    for _ in range(ROUNDS):
+        yield crowd, crowd.table.snapshot(), [crowd.ask() for _ in range(2)]
+        crowd.change()
+
+
+def refused(plugin, state, ask, nodes):
+    """Node -> the one reason, of those refused."""
+    verdict = plugin.filter(state, ask, nodes)
+    found = {}
+    if verdict is not None:
+        reasons = plugin.explain(state, ask, nodes)
+        for row, name in enumerate(nodes.names):
+            if nodes.valid[row] and not verdict[row]:
+                (found[name],) = [refusal.reason for refusal in reasons if refusal.rows[row]]
+    return found
+
+
+def check_filter(plugin, rule, crowd, view, ask):
+    state = CycleState()
+    skip = plugin.pre_filter(state, ask, view).status.code is Code.SKIP
+    want = rule(ask, crowd)
+    assert refused(plugin, state, ask, view) == want
+    assert not (skip and want)
+    rows = sorted(crowd.draw.sample(range(view.size), crowd.draw.randrange(1, view.size + 1)))
+    part = view.take(rows)
+    assert refused(plugin, state, ask, part) == {name: want[name] for name in part.names if name in want}
+    if not skip:
+        check_dry_run(plugin, rule, crowd, (view, ask), state)
+
+
+def check_dry_run(plugin, rule, crowd, asked, state):
+    """As preemption and promises do: some pods go from a node, others come, and the state is brought up to date."""
+    view, ask = asked
+    name = crowd.draw.choice(sorted(crowd.nodes))
+    row, there = view.index[name], crowd.on(name)
+    gone = crowd.draw.sample(there, crowd.draw.randrange(len(there) + 1))
+    more = [crowd.ask() for _ in range(crowd.draw.randrange(3))]
+    dry = state.clone()
+    part = what_if(view, row, more=more, fewer=gone)
+    for each in gone:
+        assert plugin.remove_pod(dry, ask, each, part).ok
+    for each in more:
+        assert plugin.add_pod(dry, ask, each, part).ok
+    before = dict(crowd.placed)
+    for each in gone:
+        del crowd.placed[each.uid]
+    crowd.placed.update((each.uid, (name, each)) for each in more)
+    want = {refusing: reason for refusing, reason in rule(ask, crowd).items() if refusing == name}
+    crowd.placed = before
+    assert refused(plugin, dry, ask, part) == want
+    assert refused(plugin, state, ask, view) == rule(ask, crowd)
+
+
+@pytest.mark.parametrize("args", SPREADS, ids=["system", "list"])
+@settings(max_examples=25)
+@given(seeds)
+def test_spread_refuses_what_a_plain_reading_refuses(args, seed):
+    plugin = spread_of(args)
+    defaults = strict.decode(args, PodTopologySpreadArgs).default_constraints
+    for crowd, view, asks in rounds(seed):
+        for ask in asks:
+            check_filter(plugin, lambda pod, at: plain.spread_refusals(pod, at, defaults), crowd, view, ask)
+
+
+@settings(max_examples=40)
+@given(seeds)
+def test_affinity_refuses_what_a_plain_reading_refuses(seed):
+    plugin = None
+    for crowd, view, asks in rounds(seed):
+        plugin = plugin or affinity_of(crowd, {})
+        for ask in asks:
+            check_filter(plugin, plain.affinity_refusals, crowd, view, ask)
+            if not plugin.concerns(ask, view):
+                assert plain.affinity_refusals(ask, crowd) == {}
+
+
+def scored(plugin, ask, view, feasible):
+    """Node -> score, normalized, of the feasible rows; None where the plugin is left out."""
+    state = CycleState()
+    if plugin.pre_score(state, ask, view, feasible).code is Code.SKIP:
+        return None
+    found = plugin.normalize(state, ask, plugin.score(state, ask, view), feasible)
+    return {name: int(found[row]) for name, row in view.index.items() if feasible[row]}
+
+
+def drawn_feasible(crowd, view):
+    feasible = view.valid.copy()
+    for row in range(view.size):
+        if crowd.draw.random() < 0.2:
+            feasible[row] = False
+    return feasible, {name: crowd.nodes[name] for name, row in view.index.items() if feasible[row]}
+
+
+@pytest.mark.parametrize("args", SPREADS, ids=["system", "list"])
+@settings(max_examples=25)
+@given(seeds)
+def test_spread_scores_as_a_plain_reading_does(args, seed):
+    plugin = spread_of(args)
+    decoded = strict.decode(args, PodTopologySpreadArgs)
+    defaults = plugin.constraints(DrawnCrowd(0).ask().__class__(name="q", owner="o"))
+    for crowd, view, asks in rounds(seed):
+        for ask in asks:
+            feasible, nodes = drawn_feasible(crowd, view)
+            want = plain.spread_scores(ask, crowd, nodes, defaults, by_system=decoded.defaulting_type == "System")
+            assert scored(plugin, ask, view, feasible) == want
+
+
+@pytest.mark.parametrize("args", AFFINITIES, ids=["default", "no weight", "ignoring"])
+@settings(max_examples=25)
+@given(seeds)
+def test_affinity_scores_as_a_plain_reading_does(args, seed):
+    plugin = None
+    for crowd, view, asks in rounds(seed):
+        plugin = plugin or affinity_of(crowd, args)
+        for ask in asks:
+            feasible, nodes = drawn_feasible(crowd, view)
+            want = plain.affinity_scores(
+                ask,
+                crowd,
+                nodes,
+                hard=args.get("hardPodAffinityWeight", 1),
+                ignore=args.get("ignorePreferredTermsOfExistingPods", False),
+            )
+            assert (scored(plugin, ask, view, feasible) or dict.fromkeys(nodes, 0)) == want
+
+
+@settings(max_examples=40)
+@given(seeds)
+def test_sharing_the_rest_chooses_as_a_pass_by_all_plugins_does(seed):
+    crowd = DrawnCrowd(seed)
+    shared, alone = (
+        Handle(ManualClock(), random.Random(seed), WaitingPods(), listers={"Namespace": crowd.namespaces})  # noqa: S311
+        for _ in range(2)
+    )
+    runtime, evaluator = runtime_of(with_handle=shared), runtime_of(with_handle=alone)._evaluator
+    kinds = [crowd.ask() for _ in range(3)]
+    for _ in range(15):
+        ask, view = crowd.again(crowd.draw.choice(kinds)), crowd.table.snapshot()
+        alone.draw.setstate(shared.draw.getstate())
+        found, want = runtime.place(CycleState(), ask, view), evaluator.place(CycleState(), ask, view)
+        if isinstance(want, Diagnosis):
+            assert (found.message, found.plugins, found.counts) == (want.message, want.plugins, want.counts)
+            assert (found.resolvable is None) == (want.resolvable is None)
+            assert found.resolvable is None or found.resolvable.tolist() == want.resolvable.tolist()
+        else:
+            assert found.feasible == want.feasible
+            assert want.feasible == 1 or found.score == want.score
+            if plain_kind(runtime, ask, view):
+                assert found.node_name == want.node_name
+            if crowd.draw.random() < 0.7:
+                crowd.place(found.node_name, ask)
+        if crowd.draw.random() < 0.4:
+            crowd.change(1)
+
+
+def plain_kind(runtime, ask, view):
+    """Is it one that relational plugins look at? Ties of others are drawn in an order of their own."""
+    return runtime._evaluator._related.concerns(CycleState(), ask, view)
