@@ -35,6 +35,8 @@ class Domains:
         counted: bool[as many]: is the row's node eligible?
         members: int64[at least as many as values + 1]: how many eligible nodes have each value.
         values: How many values were seen; one that no node has any more has no members.
+        alive: How many of them have members.
+        lacking: The rows of nodes without the label.
         tallies: Who counts pods by them.
     """
 
@@ -45,6 +47,8 @@ class Domains:
         self.ids: Amounts = np.zeros(LEAST, np.int64)
         self.counted: Flags = np.zeros(LEAST, np.bool_)
         self.members: Amounts = np.zeros(LEAST, np.int64)
+        self.alive = 0
+        self.lacking: set[int] = set()
         self.tallies: WeakSet[Follower] = WeakSet()
 
     @property
@@ -64,6 +68,10 @@ class Domains:
         value = None if node is None else node.labels.get(self.key)
         number = 0 if value is None else self._numbers.setdefault(value, len(self._numbers) + 1)
         counted = node is not None and number > 0 and (self._eligible is None or self._eligible(node))
+        if number or node is None:
+            self.lacking.discard(row)
+        else:
+            self.lacking.add(row)
         before = self.ids.item(row) if self.counted.item(row) else 0
         after = number if counted else 0
         self.ids[row], self.counted[row] = number, counted
@@ -73,7 +81,9 @@ class Domains:
             self.members = grown(self.members, after + 1)
         if before:
             self.members[before] -= 1
+            self.alive -= not self.members.item(before)
         if after:
+            self.alive += not self.members.item(after)
             self.members[after] += 1
         for tally in self.tallies:
             tally.move(row, before, after)

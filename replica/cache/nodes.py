@@ -148,8 +148,8 @@ class Nodes:
         return self._flags(rows)
 
     def cut(self, column: NDArray[C]) -> NDArray[C]:
-        """These rows of a column over the whole table."""
-        return column if self.part is None else column[list(self.part)]
+        """These rows of a column over the whole table, which may be longer."""
+        return column[: self.size] if self.part is None else column[list(self.part)]
 
     def take(self, rows: Sequence[int]) -> Nodes:
         """Some rows of the whole table as nodes of their own: to ask again about those that changed."""

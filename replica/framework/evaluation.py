@@ -20,7 +20,7 @@ from replica.framework.status import as_failure
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from replica.api.pods import Pod
     from replica.cache.nodes import Nodes
@@ -60,33 +60,29 @@ class Evaluator:
         self._promises = promises
         asked = {each.name: each for each in (*pre_filters, *filters, *pre_scores, *(each.plugin for each in scores))}
         relational = {name: each for name, each in asked.items() if isinstance(each, Relational)}
-        self._whole = Pass(
-            pre_filters=pre_filters, filters=filters, pre_scores=pre_scores, scores=scores, metrics=metrics
-        )
+
+        def run(wanted: Callable[[str], bool]) -> Pass:
+            return Pass(
+                pre_filters=[each for each in pre_filters if wanted(each.name)],
+                filters=[each for each in filters if wanted(each.name)],
+                pre_scores=[each for each in pre_scores if wanted(each.name)],
+                scores=[each for each in scores if wanted(each.plugin.name)],
+                metrics=metrics,
+            )
+
+        self._whole = run(lambda _name: True)
+        self._shared = run(lambda name: name not in relational)
         shared = [each for each in filters if each.name not in relational]
-        shared_scores = [each for each in scores if each.plugin.name not in relational]
-        self._shared = Pass(
-            pre_filters=[each for each in pre_filters if each.name not in relational],
-            filters=shared,
-            pre_scores=[each for each in pre_scores if each.name not in relational],
-            scores=shared_scores,
-            metrics=metrics,
-        )
         self._related = Related(
             relational.values(),
-            Pass(
-                pre_filters=[each for each in pre_filters if each.name in relational],
-                filters=[each for each in filters if each.name in relational],
-                pre_scores=[each for each in pre_scores if each.name in relational],
-                scores=[each for each in scores if each.plugin.name in relational],
-                metrics=metrics,
-            ),
+            lambda names: run(lambda name: name in names),
+            [each for each in scores if each.plugin.name in relational],
             last=all(isinstance(each, FilterPlugin) for each in shared)
             and all(each.name in relational for each in filters[len(shared) :]),
         )
         self._wider = tuple(each for each in asked.values() if isinstance(each, WiderPlugin))
         self._standings = Standings()
-        self._by_row = ByRow.of(shared, shared_scores)
+        self._by_row = ByRow.of(shared, [each for each in scores if each.plugin.name not in relational])
         self._draw = draw
 
     def place(
@@ -119,9 +115,10 @@ class Evaluator:
             if self._shared.scoring.lasts(apart):
                 self._standings.put(key, known)
         state.adopt(known.state)
-        if not self._related.concerns(state, pod, nodes):
+        concerned = self._related.concerned(state, pod, nodes)
+        if not concerned:
             return self._chosen(known, nodes)
-        found = self._related.place(state, pod, nodes, known, self._draw)
+        found = self._related.place(state, pod, nodes, known, concerned=concerned, draw=self._draw)
         if found is None:
             standing = self._evaluate(self._whole, state, pod, nodes)
             return standing.diagnosis or Diagnosis(nodes.count)

@@ -108,6 +108,15 @@ class Relational(Plugin, Protocol):
         ...
 
 
+@runtime_checkable
+class Ranking(Relational, Protocol):
+    """A relational Score that can give its scores in one step, which is what costs less in most cycles."""
+
+    def rank(self, state: CycleState, pod: Pod, nodes: Nodes, feasible: Flags) -> Amounts | None:
+        """What PreScore, Score and NormalizeScore come to; None where PreScore would say Skip."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class PreFilterResult:
     """What PreFilter found.

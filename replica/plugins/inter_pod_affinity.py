@@ -70,7 +70,7 @@ class _Filtering:
         found = []
         for key, tally in self.tallies(whose).by_key.items():
             counts = self._changed(tally.counts, self.more.get((whose, key)))
-            ids = _ids(tally.domains.ids, nodes)
+            ids = nodes.cut(tally.domains.ids)
             found.append((ids, (counts > 0).take(ids)))
         return found
 
@@ -167,7 +167,7 @@ class InterPodAffinity:
         total = np.zeros(nodes.size, np.int64)
         for tallies in (plan.liked, plan.liking):
             for tally in tallies.by_key.values():
-                total += tally.counts.take(_ids(tally.domains.ids, nodes))
+                total += tally.counts.take(nodes.cut(tally.domains.ids))
         return total
 
     def normalize(self, _state: CycleState, _pod: Pod, scores: Amounts, feasible: Flags) -> Amounts:
@@ -177,6 +177,12 @@ class InterPodAffinity:
         if most == least:
             return np.zeros(len(scores), np.int64)
         return (HIGHEST_SCORE * ((scores - least) / (most - least))).astype(np.int64)
+
+    def rank(self, state: CycleState, pod: Pod, nodes: Nodes, feasible: Flags) -> Amounts | None:
+        """What the three steps come to."""
+        if not self.pre_score(state, pod, nodes, feasible).ok:
+            return None
+        return self.normalize(state, pod, self.score(state, pod, nodes), feasible)
 
     # --- what may help
 
@@ -229,11 +235,6 @@ def _away(found: _Filtering, whose: str, nodes: Nodes) -> Flags | None:
     for _, there in found.there(whose, nodes):
         flags = ~there if flags is None else flags & ~there
     return flags
-
-
-def _ids(column: Amounts, nodes: Nodes) -> Amounts:
-    """The part of a column over the table's rows that the nodes are."""
-    return column[: nodes.size] if nodes.part is None else column[list(nodes.part)]
 
 
 def make(args: InterPodAffinityArgs, handle: Handle) -> InterPodAffinity:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from replica.framework.interface import HIGHEST_SCORE, PreFilterResult, Refusal
+from replica.framework.interface import PreFilterResult, Refusal
 from replica.framework.status import SKIP, SUCCESS, Code
 from replica.plugins.arguments import SYSTEM_CONSTRAINTS
+from replica.plugins.crowding import Crowding, ranks
 from replica.plugins.node_terms import wish_of
 from replica.plugins.spread_hints import SpreadHints
-from replica.plugins.spread_plan import HOSTNAME, SpreadPlan, weight_of
+from replica.plugins.spread_plan import SpreadPlan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from replica.api.affinity import SpreadConstraint
     from replica.api.pods import Pod
-    from replica.cache.arrays import Amounts, Flags, Shares
+    from replica.cache.arrays import Amounts, Flags
     from replica.cache.nodes import Nodes
     from replica.framework.cycle_state import CycleState
     from replica.framework.interface import Handle
@@ -48,19 +49,6 @@ class _Filtering:
 
     def clone(self) -> _Filtering:
         return _Filtering(self.plan, [dict(each) for each in self.more])
-
-
-@dataclass(slots=True)
-class _Scoring:
-    """What Score needs.
-
-    Attributes:
-        raw: int64[size], how crowded each node is.
-        ignored: bool[size], nodes that get nothing; None: there are none.
-    """
-
-    raw: Amounts
-    ignored: Flags | None = field(default=None)
 
 
 class PodTopologySpread:
@@ -100,7 +88,7 @@ class PodTopologySpread:
         flags: Flags | None = None
         if found is not None:
             for constraint, more in zip(found.plan.required, found.more, strict=True):
-                allowed = constraint.allowed(more).take(_ids(constraint.tally.domains.ids, nodes))
+                allowed = constraint.allowed(more).take(nodes.cut(constraint.tally.domains.ids))
                 flags = allowed if flags is None else flags & allowed
         return flags
 
@@ -110,7 +98,7 @@ class PodTopologySpread:
         left = np.ones(nodes.size, np.bool_)
         if found is not None:
             for constraint, more in zip(found.plan.required, found.more, strict=True):
-                ids = _ids(constraint.tally.domains.ids, nodes)
+                ids = nodes.cut(constraint.tally.domains.ids)
                 lacking, allowed = ids == 0, constraint.allowed(more).take(ids)
                 refusals.append(Refusal(REASON_NO_LABEL, left & lacking, Code.UNRESOLVABLE))
                 refusals.append(Refusal(REASON, left & ~lacking & ~allowed))
@@ -123,27 +111,21 @@ class PodTopologySpread:
         plan = self._plan(pod, nodes)
         if plan is None or not plan.preferred:
             return SKIP
-        state.write(f"{NAME}/Score", _crowded(plan, nodes, feasible))
+        state.write(f"{NAME}/Score", Crowding(plan, nodes, feasible))
         return SUCCESS
 
     def score(self, state: CycleState, _pod: Pod, _nodes: Nodes) -> Amounts:
         """int64[size]: how crowded the node's domains are."""
-        return state.read(f"{NAME}/Score", _Scoring).raw
+        return state.read(f"{NAME}/Score", Crowding).raw
 
-    def normalize(self, state: CycleState, _pod: Pod, scores: Amounts, feasible: Flags) -> Amounts:
-        """The less crowded the better: the emptiest node gets the highest score."""
-        ignored = state.read(f"{NAME}/Score", _Scoring).ignored
-        counted = feasible if ignored is None else feasible & ~ignored
-        among = scores if counted.all() else scores[counted]
-        most, least = int(among.max(initial=0)), int(among.min(initial=most_of(among)))
-        if not most:
-            found = np.full(len(scores), HIGHEST_SCORE, np.int64)
-        else:
-            # Exact in floating point: see `replica.cache.amount_column.EXACT`.
-            found = np.floor_divide((most + least - scores) * float(HIGHEST_SCORE), most).astype(np.int64)
-        if ignored is not None:
-            found[ignored] = 0
-        return found
+    def normalize(self, state: CycleState, _pod: Pod, scores: Amounts, _feasible: Flags) -> Amounts:
+        """The less crowded the better."""
+        return state.read(f"{NAME}/Score", Crowding).scores(scores)
+
+    def rank(self, _state: CycleState, pod: Pod, nodes: Nodes, feasible: Flags) -> Amounts | None:
+        """What the three steps come to."""
+        plan = self._plan(pod, nodes)
+        return ranks(plan, nodes, feasible) if plan is not None and plan.preferred else None
 
     # --- what may help
 
@@ -181,44 +163,6 @@ class PodTopologySpread:
                     number = domains.ids.item(row)
                     more[number] = more.get(number, 0) + sign * weight
         return SUCCESS
-
-
-def _ids(column: Amounts, nodes: Nodes) -> Amounts:
-    """The part of a column over the table's rows that the nodes are."""
-    return column[: nodes.size] if nodes.part is None else column[list(nodes.part)]
-
-
-def most_of(column: Amounts) -> int:
-    return int(column.max(initial=0))
-
-
-def _crowded(plan: SpreadPlan, nodes: Nodes, feasible: Flags) -> _Scoring:
-    """How many pods each node's domains have, the more domains there are the more one pod weighs."""
-    ignored: Flags | None = None
-    if plan.every_key:
-        for constraint in plan.preferred:
-            lacking = _ids(constraint.tally.domains.ids, nodes) == 0
-            ignored = lacking if ignored is None else ignored | lacking
-        if ignored is not None and not (ignored & feasible).any():
-            ignored = None
-    candidates = feasible if ignored is None else feasible & ~ignored
-    raw: Shares = np.zeros(nodes.size, np.float64)
-    for constraint in plan.preferred:
-        domains, tally = constraint.tally.domains, constraint.tally
-        ids = _ids(domains.ids, nodes)
-        if domains.key == HOSTNAME:
-            weight = weight_of(int(np.count_nonzero(candidates)))
-            raw += np.where(ids > 0, float(constraint.given.max_skew - 1), 0.0)
-            for row, amount in tally.amounts.items():
-                if nodes.part is None:
-                    raw[row] += weight * amount if ids[row] else 0.0
-        else:
-            # Pods in domains that no candidate is in don't matter; that these are left out is seen by the ids alone.
-            weight = weight_of(len(np.unique(ids[candidates])))
-            table = tally.counts * weight + (constraint.given.max_skew - 1)
-            table[0] = 0.0
-            raw += table.take(ids)
-    return _Scoring(np.floor(raw + 0.5).astype(np.int64), ignored)
 
 
 def make(args: PodTopologySpreadArgs, _handle: Handle) -> PodTopologySpread:

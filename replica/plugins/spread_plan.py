@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Final
 
 from replica.api.podspec import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
@@ -62,9 +61,11 @@ class Constraint:
 
     def _lowest(self, counts: Amounts) -> int:
         """The pods in the domain that has fewest; 0 where there are fewer domains than wanted."""
-        present = self.tally.domains.present
-        there = counts[present]
-        return 0 if len(there) < max(1, self.given.min_domains or 1) else int(there.min())
+        domains = self.tally.domains
+        if domains.alive < max(1, self.given.min_domains or 1):
+            return 0
+        there = counts[1:] if domains.alive == domains.values else counts[domains.present]
+        return int(there.min())
 
 
 class SpreadPlan:
@@ -160,8 +161,3 @@ def eligibility(
         )
 
     return eligible, (others, affinity, tolerations)
-
-
-def weight_of(domains: int) -> float:
-    """What a pod weighs in a topology of so many domains: more of them make it more."""
-    return math.log(domains + 2)
