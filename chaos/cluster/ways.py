@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
-import sys
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from chaos.cluster.plan import environment
-from chaos.cluster.process import STEP
+from chaos.cluster.proxy import Proxy
 from chaos.cluster.state import LinksState, LinkState
-from chaos.cluster.words import last_words, shortened
-from chaos.control import Caller, Unheard
-from chaos.errors import LinksGone
-from chaos.proxy.link import STRANGER, Link
-from component.process import Child
+from chaos.proxy.link import ETCD, STRANGER, Link
 
 if TYPE_CHECKING:
     import threading
@@ -21,9 +14,6 @@ if TYPE_CHECKING:
 
     from chaos.cluster.plan import Plan
     from component.clock import Clock
-
-PATIENCE: Final = 30.0
-"""Seconds that a proxy may take to start, and to answer."""
 
 
 class Ways(Protocol):
@@ -101,63 +91,37 @@ class Linked:
             LinksGone: It did not come up; says why.
             OSError: Its process could not be made.
         """
-        self._name = f"lockd-links-{secrets.token_hex(8)}"
-        self._log = plan.logs / "proxy.log"
-        command = [sys.executable, "-m", "chaos.proxy", self._name]
-        self._child = Child(command, log=self._log, environment=environment())
+        self._proxy = Proxy(plan.logs / "proxy.log", clock=clock, stop=stop)
+        clients = (*plan.names(), *plan.daemon_names())
         try:
-            self._caller = self._call(clock, stop)
-            links = [
-                *((source, member) for source in (*plan.names(), *plan.daemon_names()) for member in members),
-                *((source, other) for other in plan.names() for source in plan.names() if source != other),
-            ]
-            opened = self._ask("open", links=links)
-            self._opened = {Link(source, destination): endpoint for source, destination, endpoint in opened}
+            self._opened = self._proxy.open(
+                (
+                    *(Link(source, member) for source in clients for member in members),
+                    *(Link(source, other) for other in plan.names() for source in plan.names() if source != other),
+                )
+            )
             for name, endpoint in members.items():
-                self.moved(name, 0, endpoint)
+                self._proxy.place(name, 0, endpoint)
         except BaseException:
-            self._child.kill()
+            self.stop()
             raise
 
     def endpoints(self, name: str) -> tuple[str, ...]:
-        return tuple(at for link, at in self._opened.items() if link.source == name and link.kind == "etcd")
+        return tuple(at for link, at in self._opened.items() if link.source == name and link.kind == ETCD)
 
     def presence(self, name: str) -> str:
         return self._opened.get(Link(STRANGER, name), "")
 
     def moved(self, name: str, pid: int, target: str = "") -> None:
-        self._ask("place", name=name, pid=pid, target=target)
+        self._proxy.place(name, pid, target)
 
     def state(self) -> LinksState:
         links = tuple(LinkState(link.source, link.destination, at) for link, at in self._opened.items())
-        return LinksState(self._name, self._child.pid, self._child.process.started, str(self._log), links)
+        process = self._proxy.process
+        return LinksState(self._proxy.name, process.pid, process.started, str(self._proxy.log), links)
 
     def step(self) -> None:
-        if self._child.exit_code is not None:
-            raise self._gone()
+        self._proxy.check()
 
     def stop(self) -> None:
-        self._caller.close()
-        self._child.kill()
-
-    def _call(self, clock: Clock, stop: threading.Event) -> Caller:
-        end = clock.now() + PATIENCE
-        while True:
-            try:
-                return Caller(self._name, timeout=PATIENCE)
-            except Unheard as error:
-                if self._child.exit_code is not None or clock.now() >= end or clock.wait(stop, STEP):
-                    raise self._gone() from error
-
-    def _ask(self, what: str, **fields: object) -> list[list[str]]:
-        try:
-            answer: list[list[str]] = self._caller.ask(what, **fields)
-        except Unheard as error:
-            raise self._gone() from error
-        return answer
-
-    def _gone(self) -> LinksGone:
-        code = self._child.exit_code
-        how = "does not answer" if code is None else f"ended with code {code}"
-        said = last_words(self._log.read_text(encoding="utf-8", errors="replace"))
-        return LinksGone(shortened(f"the proxy of the links {how}{f': {said}' if said else ''}"))
+        self._proxy.stop()

@@ -55,7 +55,7 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A reply that was swallowed: of a transaction that etcd had committed.
+    """A reply that was swallowed: of a transaction that etcd had committed, unless refused ones were asked for.
 
     Attributes:
         source: Whose it was.

@@ -48,11 +48,13 @@ class DropReply:
     Attributes:
         times: How many replies, over all links of one hold together.
         containing: Only of transactions whose request holds these characters, such as a key; "" for any.
+        refused: Also replies that say that it was not committed, since its compares did not hold.
         silent: The connection stays open, and nothing is heard on it any more, in place of the reset.
     """
 
     times: int = 1
     containing: str = ""
+    refused: bool = False
     silent: bool = False
 
 

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol
 
 from chaos.proxy.frames import Frames, Kind
-from chaos.proxy.messages import MoreNeeded, Reply, Strange, is_transaction, reply
+from chaos.proxy.messages import MoreNeeded, Strange, is_transaction, reply
 
 if TYPE_CHECKING:
     from chaos.proxy.frames import Part
@@ -121,18 +121,20 @@ class Screen:
         call.chosen = bool(call.transaction) and call.found
 
     def _judge(self, part: Part, call: _Call) -> DropReply | None:
-        """How it is to be swallowed if it is the reply of a committed transaction: then it counts."""
+        """How it is to be swallowed if it is the reply of a committed transaction, or one is asked for that isn't."""
         call.answer += part.payload
         try:
             found = reply(call.answer)
         except MoreNeeded:
             return None
         except Strange:
-            found = Reply(0, succeeded=False)
+            call.chosen = False
+            return None
         call.chosen = False
-        order = self.orders.drop() if found.succeeded else None
-        if order is not None:
-            self.orders.dropped(found.revision)
+        order = self.orders.drop()
+        if order is None or not (found.succeeded or order.refused):
+            return None
+        self.orders.dropped(found.revision)
         return order
 
     def _forget(self, stream: int) -> None:

@@ -1,151 +1,136 @@
-"""A TCP proxy in front of an etcd member, which can do what networks do. It knows nothing of HTTP/2."""
+"""A link in front of an etcd member, or of any server, which can do what networks do: see `chaos/proxy`.
+
+All of them are in one process, which is started when a test first asks for one and ends with the tests.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import socket
-import struct
+import atexit
+import itertools
+import tempfile
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from component.lifecycle import Group
+from chaos.cluster import proxy as processes
+from chaos.control import Caller
+from chaos.proxy.link import Link
+from chaos.proxy.links import ProxyLinks
+from chaos.proxy.rule import PASS, Direction, DropReply, Mode, Rule
+from component.clock import SystemClock
+from tests.harness.wait import eventually
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from chaos.proxy.interface import Held
     from lockd.etcd.connection import Connection
     from lockd.etcd.embedded import Embedded
 
-_CHUNK = 65536
+_CLOCK = SystemClock()
+_numbers = itertools.count(1)
+
+
+@cache
+def _process() -> processes.Proxy:
+    folder = tempfile.TemporaryDirectory(prefix="lockd-test-links-")
+    found = processes.Proxy(Path(folder.name) / "proxy.log", clock=_CLOCK, stop=threading.Event())
+    atexit.register(folder.cleanup)
+    atexit.register(found.stop)
+    return found
 
 
 class Way(Enum):
     """A direction of traffic."""
 
-    TO_SERVER = "to server"
-    TO_CLIENT = "to client"
+    TO_SERVER = Direction.TO
+    TO_CLIENT = Direction.FROM
 
 
-@dataclass(eq=False)
-class _Pair:
-    """One connection: the client's socket and the server's."""
+@dataclass(frozen=True)
+class Passed:
+    """Set when the reply of a transaction was lost."""
 
-    client: socket.socket
-    server: socket.socket
-    deaf: bool = False
-    """What the server says is lost."""
-    sent: bytes = b""
-    """The end of what the client has sent."""
+    held: Held
 
-    def reset(self) -> None:
-        """Close both with RST."""
-        for end in (self.client, self.server):
-            with contextlib.suppress(OSError):
-                end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-            end.close()
+    def is_set(self) -> bool:
+        return self.held.used() > 0
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for it."""
+        try:
+            return eventually(self.is_set, within=seconds)
+        except AssertionError:
+            return False
 
 
-@dataclass
+@dataclass(frozen=True)
 class Swallow:
-    """Replies of the connection on which `marker` is seen are lost from that moment on.
+    """Replies that are lost, from the first one on all that is said on their connections."""
 
-    Attributes:
-        passed: Set when the request with the marker was handed to the server.
-        times: How many more requests with the marker are treated so.
-    """
-
-    marker: bytes
-    times: int = 1
-    passed: threading.Event = field(default_factory=threading.Event)
+    passed: Passed
 
 
 class Proxy:
     """Listens on a loopback port and passes on to `target`; `heal` undoes every fault. A context manager."""
 
     def __init__(self, target: str) -> None:
-        host, _, port = target.rpartition(":")
-        self._target = (host, int(port))
-        self._group = Group("proxy")
-        self._changed = threading.Condition()
-        self._pairs: set[_Pair] = set()
-        self._held: set[Way] = set()
-        self._latency = 0.0
-        self._resets = 0
-        self._swallow: Swallow | None = None
-        self._connections = 0
-        self._listener: socket.socket | None = None
-        self._port = 0
-        self._listen()
-
-    @property
-    def endpoint(self) -> str:
-        return f"127.0.0.1:{self._port}"
+        number = next(_numbers)
+        self._link = Link(f"client-{number}", f"etcd-{number}")
+        self._caller = Caller(_process().name, timeout=30.0)  # the link is there as long as this connection
+        ((*_, self.endpoint),) = self._caller.ask("open", links=[[self._link.source, self._link.destination]])
+        self._caller.ask("place", name=self._link.destination, pid=0, target=target)
+        self._links = ProxyLinks(_process().name)
+        self._held = self._links.hold({self._link: PASS})
 
     @property
     def connections(self) -> int:
         """Connections accepted so far."""
-        return self._connections
+        return self._links.counters(self._link).accepted
 
     def refuse(self) -> None:
         """Refuse new connections and reset the present ones, as a host without the program does."""
-        with self._changed:
-            listener, self._listener = self._listener, None
-        if listener is not None:
-            with contextlib.suppress(OSError):
-                listener.shutdown(socket.SHUT_RDWR)
-            listener.close()
-        self.reset()
+        self._hold(Rule(mode=Mode.REFUSE))
 
     def reset(self) -> None:
         """Reset the present connections."""
-        with self._changed:
-            pairs, self._pairs = self._pairs, set()
-            self._changed.notify_all()
-        for pair in pairs:
-            pair.reset()
+        self._links.hold({self._link: Rule(mode=Mode.RESET)}).release()
 
     def fail_connections(self, number: int) -> None:
-        """Reset so many of the next connections at once."""
-        with self._changed:
-            self._resets = number
+        """Reset the present connections, and so many of the next at once."""
+        self._hold(Rule(mode=Mode.RESET, first=number))
 
     def black_hole(self, *ways: Way) -> None:
         """Pass nothing on in these directions (both by default), without a word; it arrives after `heal`."""
-        with self._changed:
-            self._held = set(ways or Way)
+        (direction,) = [way.value for way in ways] if len(ways) == 1 else [Direction.BOTH]
+        self._hold(Rule(mode=Mode.BLACK_HOLE, direction=direction))
 
     def delay(self, seconds: float) -> None:
         """Hold everything up for so long, each way."""
-        with self._changed:
-            self._latency = seconds
+        self._hold(Rule(latency=seconds))
 
     def swallow(self, marker: bytes, *, times: int = 1) -> Swallow:
-        """Lose the reply to the next request that holds these bytes, and all that follows on its connection."""
-        with self._changed:
-            self._swallow = Swallow(marker, times)
-            return self._swallow
+        """Lose the reply to the next transaction that holds these bytes, and all that follows on its connection."""
+        order = DropReply(times=times, containing=marker.decode(), refused=True, silent=True)
+        return Swallow(Passed(self._hold(Rule(drop_reply=order))))
 
     def heal(self) -> None:
         """Undo every fault. Connections that lost something are reset."""
-        with self._changed:
-            self._held, self._latency, self._resets, self._swallow = set(), 0.0, 0, None
-            damaged = {pair for pair in self._pairs if pair.deaf}
-            self._pairs -= damaged
-            self._changed.notify_all()
-        for pair in damaged:
-            pair.reset()
-        if self._listener is None:
-            self._listen()
+        self._hold(PASS)
 
     def close(self) -> None:
         """End it."""
-        self._group.request_stop()
-        self.refuse()
-        self._group.join(2.0)
+        self._held.release()
+        self._caller.close()
+
+    def _hold(self, rule: Rule) -> Held:
+        """Put a rule in force in place of the one before."""
+        before, self._held = self._held, self._links.hold({self._link: rule})
+        before.release()
+        return self._held
 
     def __enter__(self) -> Self:
         return self
@@ -154,90 +139,6 @@ class Proxy:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _listen(self) -> None:
-        listener = socket.socket()
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(("127.0.0.1", self._port))
-        listener.listen(64)
-        self._port = listener.getsockname()[1]
-        self._listener = listener
-        self._group.spawn("accept", self._accept, listener)
-
-    def _accept(self, listener: socket.socket) -> None:
-        while True:
-            try:
-                client, _ = listener.accept()
-            except OSError:
-                return
-            server = socket.socket()
-            pair = _Pair(client, server)
-            with self._changed:
-                self._connections += 1
-                doomed = self._resets > 0
-                self._resets -= doomed
-            try:
-                if not doomed:
-                    server.connect(self._target)
-            except OSError:
-                doomed = True
-            if doomed:
-                pair.reset()
-                continue
-            for end in (client, server):
-                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            with self._changed:
-                refused = self._listener is not listener  # meanwhile: it must not slip through
-                if not refused:
-                    self._pairs.add(pair)
-            if refused:
-                pair.reset()
-                continue
-            self._group.spawn("up", self._pump, pair, Way.TO_SERVER)
-            self._group.spawn("down", self._pump, pair, Way.TO_CLIENT)
-
-    def _pump(self, pair: _Pair, way: Way) -> None:
-        source, sink = (pair.client, pair.server) if way is Way.TO_SERVER else (pair.server, pair.client)
-        try:
-            while data := source.recv(_CHUNK):
-                if not self._clear(pair, way):
-                    return
-                swallow = self._marked(pair, data) if way is Way.TO_SERVER else None
-                if way is Way.TO_CLIENT and pair.deaf:
-                    continue
-                sink.sendall(data)
-                if swallow is not None:
-                    swallow.passed.set()
-            if self._clear(pair, way):
-                sink.shutdown(socket.SHUT_WR)
-        except OSError:
-            self._clear(pair, way)  # a black hole swallows this too
-            with self._changed:
-                self._pairs.discard(pair)
-            pair.reset()
-
-    def _clear(self, pair: _Pair, way: Way) -> bool:
-        """Wait until this way is open; False when the connection is over."""
-        with self._changed:
-            latency = self._latency
-            while way in self._held and pair in self._pairs and not self._group.stop.is_set():
-                self._changed.wait(1.0)
-        if latency:
-            self._group.stop.wait(latency)
-        return pair in self._pairs
-
-    def _marked(self, pair: _Pair, data: bytes) -> Swallow | None:
-        with self._changed:
-            swallow = self._swallow
-            if swallow is None or pair.deaf or not swallow.times:
-                return None
-            found = swallow.marker in pair.sent + data
-            pair.sent = (pair.sent + data)[-len(swallow.marker) :]
-            if not found:
-                return None
-            pair.deaf = True
-            swallow.times -= 1
-            return swallow
 
 
 class Proxies:

@@ -349,7 +349,7 @@ def test_a_proxy_that_has_ended_is_said_to_have(tmp_path):
         held = links.hold({LINK: Rule(mode=Mode.REFUSE)})
         ways.step()
         os.kill(ways.state().pid, signal.SIGKILL)
-        eventually(lambda: ways._child.exit_code is not None, within=20.0)
+        eventually(lambda: ways._proxy._child.exit_code is not None, within=20.0)
         for ask in (links.all, lambda: links.hold({LINK: PASS}), held.used, ways.step):
             with pytest.raises(LinksGone):
                 ask()

@@ -87,6 +87,14 @@ def test_one_that_was_not_committed_passes_and_the_next_is_swallowed(begun):
     assert orders.revisions == [8]
 
 
+def test_replies_of_refused_ones_are_swallowed_only_if_asked_for(begun):
+    orders = Orders(DropReply(refused=True))
+    screen = begun(orders)
+    screen.request(request(1, write("/a")))
+    assert screen.response(response(1, outcome(7, succeeded=False)))[1] is End.RESET
+    assert orders.revisions == [7]
+
+
 def test_an_error_in_place_of_a_reply_passes(begun):
     screen = begun(Orders(DropReply()))
     screen.request(request(1, write("/a")))
