@@ -10,6 +10,7 @@ from chaos.proxy.door import Door
 from chaos.proxy.link import ETCD, PRESENCE, STRANGER, Link
 from chaos.proxy.origin import origin
 from chaos.proxy.route import Route
+from chaos.proxy.rule import Mode, Unit
 from chaos.proxy.rulebook import Rulebook
 from lockd.presence import address
 
@@ -107,6 +108,9 @@ class Exchange:
             self._routes[link]
         hold = self._book.set(rules)
         self._refresh(hold, None)
+        for link, rule in rules.items():
+            if rule.mode is Mode.RESET and rule.unit is Unit.PRESENT:
+                self._routes[link].end()
         return hold
 
     def lift(self, hold: Hold) -> None:

@@ -102,7 +102,7 @@ class Route:
             connection.obey(lifted)
 
     def end(self) -> None:
-        """Reset all connections: the link is taken away."""
+        """Reset all connections."""
         for connection in tuple(self.connections):
             connection.reset()
 

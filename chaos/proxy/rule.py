@@ -18,7 +18,7 @@ class Mode(StrEnum):
     BLACK_HOLE = "black-hole"
     """What is said arrives nowhere and nobody is told; what was held back arrives once the rule is lifted."""
     RESET = "reset"
-    """Present connections are reset, and each new one as soon as it is made."""
+    """Present connections are reset, and each new one as soon as it is made: or what `unit` says."""
 
 
 class Direction(StrEnum):
@@ -32,9 +32,11 @@ class Direction(StrEnum):
 
 
 class Unit(StrEnum):
-    """What is failed one by one."""
+    """What is failed."""
 
     CONNECTIONS = "connections"
+    PRESENT = "present"
+    """The connections that there are when the rule begins, and none later: as a middlebox does that forgot its own."""
     CALLS = "calls"
     """gRPC calls to etcd: the connection is reset when one begins, before anything of it is passed on."""
 
@@ -92,7 +94,11 @@ class Rule:
             (0 <= self.jitter <= self.latency, "jitter must be between 0 and latency"),
             (self.first >= 0, "first must not be negative"),
             (not self.first or failing, "first goes with refuse or reset"),
-            (self.unit is Unit.CONNECTIONS or self.mode is Mode.RESET, "calls are failed by reset"),
+            (
+                self.unit is Unit.CONNECTIONS or self.mode is Mode.RESET,
+                "calls, and present connections alone, are failed by reset",
+            ),
+            (not self.first or self.unit is not Unit.PRESENT, "first goes with new connections or calls"),
             (
                 self.direction is Direction.BOTH or self.mode is Mode.BLACK_HOLE or self.latency > 0,
                 "a direction goes with black-hole or latency",

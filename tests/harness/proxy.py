@@ -5,9 +5,8 @@ All of them are in one process, which is started when a test first asks for one 
 
 from __future__ import annotations
 
-import atexit
 import itertools
-import tempfile
+import os
 import threading
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -19,7 +18,7 @@ from chaos.cluster import proxy as processes
 from chaos.control import Caller
 from chaos.proxy.link import Link
 from chaos.proxy.links import ProxyLinks
-from chaos.proxy.rule import PASS, Direction, DropReply, Mode, Rule
+from chaos.proxy.rule import PASS, Direction, DropReply, Mode, Rule, Unit
 from component.clock import SystemClock
 from tests.harness.wait import eventually
 
@@ -36,11 +35,7 @@ _numbers = itertools.count(1)
 
 @cache
 def _process() -> processes.Proxy:
-    folder = tempfile.TemporaryDirectory(prefix="lockd-test-links-")
-    found = processes.Proxy(Path(folder.name) / "proxy.log", clock=_CLOCK, stop=threading.Event())
-    atexit.register(folder.cleanup)
-    atexit.register(found.stop)
-    return found
+    return processes.Proxy(Path(os.devnull), clock=_CLOCK, stop=threading.Event())
 
 
 class Way(Enum):
@@ -97,7 +92,7 @@ class Proxy:
 
     def reset(self) -> None:
         """Reset the present connections."""
-        self._links.hold({self._link: Rule(mode=Mode.RESET)}).release()
+        self._links.hold({self._link: Rule(mode=Mode.RESET, unit=Unit.PRESENT)}).release()
 
     def fail_connections(self, number: int) -> None:
         """Reset the present connections, and so many of the next at once."""

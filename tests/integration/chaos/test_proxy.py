@@ -18,7 +18,7 @@ from chaos.proxy.connection import abort
 from chaos.proxy.link import STRANGER, Link
 from chaos.proxy.links import ProxyLinks
 from chaos.proxy.pipe import CAPACITY
-from chaos.proxy.rule import PASS, Direction, Mode, Rule
+from chaos.proxy.rule import PASS, Direction, Mode, Rule, Unit
 from component.clock import SystemClock
 from tests.harness.plain_server import PlainServer, dial, ending, exchange, take
 from tests.harness.wait import eventually
@@ -166,6 +166,18 @@ def test_reset_and_undone(links, connect):
     assert fate(connect) == "reset"
     held.release()
     assert passes(connect)
+
+
+def test_only_the_connections_that_there_are(links, connect):
+    connection = connect()
+    exchange(connection, b"x")
+    held = links.hold({LINK: Rule(mode=Mode.RESET, unit=Unit.PRESENT)})
+    assert ending(connection) == "reset"
+    connection = connect()
+    older = links.hold({LINK: PASS})
+    older.release()  # the one before is in force again, and is over all the same
+    assert exchange(connection, b"x") == b"x"
+    held.release()
 
 
 @pytest.mark.parametrize("mode", [Mode.REFUSE, Mode.RESET])

@@ -66,6 +66,8 @@ def test_nobody_listens_only_while_all_are_refused(book):
 def test_calls_are_failed_instead_of_connections(book):
     book.set({ONE: Rule(mode=Mode.RESET, unit=Unit.CALLS)})
     assert (book.fails_connections(ONE), book.fails_calls(ONE)) == (False, True)
+    book.set({ONE: Rule(mode=Mode.RESET, unit=Unit.PRESENT)})
+    assert (book.fails_connections(ONE), book.fails_calls(ONE)) == (False, False)
 
 
 def test_replies_are_swallowed_so_many_times(book):
@@ -84,7 +86,8 @@ def test_replies_are_swallowed_so_many_times(book):
         ({"latency": -1.0}, "latency"),
         ({"latency": 1.0, "jitter": 2.0}, "jitter"),
         ({"first": 2}, "first goes with"),
-        ({"mode": Mode.REFUSE, "unit": Unit.CALLS}, "calls are failed by reset"),
+        ({"mode": Mode.REFUSE, "unit": Unit.CALLS}, "are failed by reset"),
+        ({"mode": Mode.RESET, "unit": Unit.PRESENT, "first": 1}, "first goes with new connections"),
         ({"direction": Direction.TO}, "a direction goes with"),
         ({"drop_reply": DropReply(times=0)}, "one reply at least"),
         ({"mode": Mode.REFUSE, "drop_reply": DropReply()}, "drop_reply goes with pass"),
