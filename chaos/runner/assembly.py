@@ -9,7 +9,7 @@ from chaos.effect import Effect
 from chaos.ledger import Ledger
 from chaos.measure import accounts
 from chaos.record import Action, CutOff, Exit, Gap, Record
-from chaos.runner.effects import AGAIN, CUT, ENDS, IN_TURN, ONCE, SHIFT
+from chaos.runner.effects import AGAIN, CUT, ENDS, IN_TURN, NETWORK, ONCE, SHIFT
 from lockd.record import LeaderRecord
 
 if TYPE_CHECKING:
@@ -76,12 +76,19 @@ def _gaps(outcome: Outcome) -> Iterator[Gap]:
 
 
 def _cut_off(deeds: Sequence[Deed]) -> Iterator[CutOff]:
-    """Who could hear of no etcd member."""
+    """Who could hear of no etcd member: as long as no newer fault had its say on the same links."""
     for deed in deeds:
         parameters = deed.planned.parameters
-        if deed.planned.fault == CUT and parameters.get("off", "etcd") != "presence" and not parameters.get("members"):
-            for target in deed.targets:
-                yield CutOff(identity=target.identity, at=deed.at, until=deed.healed_at)
+        if deed.planned.fault != CUT or parameters.get("off", "etcd") == "presence" or parameters.get("members"):
+            continue
+        for target in deed.targets:
+            newer = [
+                each.at
+                for each in deeds
+                if each.planned.fault in NETWORK and target in each.targets and each.at > deed.at
+            ]
+            ends = [*newer, *([deed.healed_at] if deed.healed_at is not None else [])]
+            yield CutOff(identity=target.identity, at=deed.at, until=min(ends, default=None))
 
 
 def _actions(

@@ -16,6 +16,9 @@ IN_TURN: Final = frozenset({"rolling-restart"})
 ENDS: Final = frozenset({"kill", "terminate"})
 """Faults that end processes at once. Healing starts an etcd member again; a replica comes back by itself."""
 
+NETWORK: Final = frozenset({"cut", "delay", "fail-first", "drop-reply"})
+"""Faults of links: of two on one link the newer one counts."""
+
 CUT: Final = "cut"
 SHIFT: Final = "shift-clock"
 """Faults whose reach a judge must know."""

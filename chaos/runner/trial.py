@@ -16,6 +16,7 @@ from chaos.runner.steady import NotSteady
 from chaos.runner.track import Track
 from chaos.scenario.length import Length
 from chaos.targets import NoTarget, resolve
+from component.lifecycle import Group
 from component.process import Gone
 from lockd.errors import StoreError
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 PATIENCE: Final = Length(seconds=60.0, leases=4.0)
 """How long a trigger may keep waiting, or a role be nobody's; far beyond what either takes."""
+
+HEALING: Final = 90.0
+"""Seconds that undoing may take: more than a fault allows itself."""
 
 LONGEST: Final = 0.5
 """Seconds between two looks, where no event ends the wait earlier."""
@@ -46,7 +50,7 @@ class _Held:
 
 
 class Trial:
-    """For one thread.
+    """For one thread, which fires; each fault is undone on one of its own.
 
     Args:
         tell: Gets a line when a fault took effect, and when it was undone.
@@ -61,6 +65,7 @@ class Trial:
         self._patience = PATIENCE.under(stage.timing)
         self._deeds: list[Deed] = []
         self._held: list[_Held] = []
+        self._group = Group("trial", clock=stage.clock)
         self._problems: list[str] = []
         self._left_out: list[str] = []
 
@@ -90,7 +95,8 @@ class Trial:
                 if not self._fire(custody, planned):
                     self._problems.append(f"{planned.told()}: nobody had the role")
             for held in reversed(self._held):
-                self._heal(custody, held)
+                self._start_healing(custody, held)
+            self._await_healing()
         steady = self._recover()
         ended = self._clock.now()
         return Outcome(
@@ -113,6 +119,7 @@ class Trial:
             for track in tracks:
                 self._advance(custody, track)
             if all(track.head is None for track in tracks) and not any(map(_lasting, self._held)):
+                self._await_healing()
                 return
             now = self._clock.now()
             deadlines = [held.until - now for held in self._held if held.until is not None]
@@ -164,11 +171,25 @@ class Trial:
             over = held.until_over and held.applied.over
             late = held.until_over and now >= held.applied.at + self._patience
             if over or late or (held.until is not None and now >= held.until):
-                self._heal(custody, held)
                 self._held.remove(held)
-                self._stage.signals.happened("healed")
+                self._start_healing(custody, held)
             if late and not over:
                 self._problems.append(f"{self._deeds[held.place].planned.told()}: was not over in {self._patience:g} s")
+
+    def _start_healing(self, custody: Custody, held: _Held) -> None:
+        """On a thread: one fault may be undone only when another is, as a member that comes back waits for a quorum."""
+        self._group.spawn(f"heal-{held.place}", self._heal, custody, held)
+
+    def _await_healing(self) -> None:
+        """Wait until nothing is being undone any more.
+
+        Raises:
+            NotHealed: Something takes longer than any fault says it may.
+        """
+        if late := self._group.join(HEALING):
+            raise NotHealed(f"not undone within {HEALING:g} s: {', '.join(late)}")
+        if self._group.failure is not None:
+            raise self._group.failure
 
     def _heal(self, custody: Custody, held: _Held) -> None:
         """Undo one fault, and note when and how that was seen."""
@@ -177,10 +198,11 @@ class Trial:
             healing = custody.heal(held.applied)
         except NotHealed as error:
             self._problems.append(f"{planned.told()}: {error}")
-            return
-        healed_at = self._clock.now()
-        self._tell(f"after {planned.told()}: {healing}")
-        self._deeds[held.place] = replace(self._deeds[held.place], healed_at=healed_at, healing=healing)
+        else:
+            healed_at = self._clock.now()
+            self._tell(f"after {planned.told()}: {healing}")
+            self._deeds[held.place] = replace(self._deeds[held.place], healed_at=healed_at, healing=healing)
+        self._stage.signals.happened("healed")
 
     def _recover(self) -> bool:
         wanted = self._scenario.steady_state_hypothesis

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from chaos.cluster.interface import Target
@@ -83,3 +85,10 @@ def test_who_could_hear_of_no_member():
     (found,) = cut()
     assert (found.identity, found.at, found.until) == ("A", 10.0, 20.0)
     assert cut(off="presence") == cut(members=1) == []
+
+
+def test_a_cut_counts_until_a_newer_fault_of_its_links():
+    newer = replace(deed("delay", R1), at=14.0)
+    elsewhere = replace(deed("delay", R2), at=12.0)
+    (found,) = assembly._cut_off([deed("cut", R1), elsewhere, newer])
+    assert (found.at, found.until) == (10.0, 14.0)

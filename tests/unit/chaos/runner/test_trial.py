@@ -57,6 +57,7 @@ class World:
         self.unhealable = set()
         self.refused = set()
         self.steady_problem = None
+        self.late = ()
         self.stop = threading.Event()
         self.at = {}
         self.over = lambda _: True
@@ -118,7 +119,20 @@ def world(monkeypatch):
         def heal(self, applied):
             return applied.heal()
 
+    class AtOnce:
+        failure = None
+
+        def __init__(self, *_, **__):
+            self.late = world.late
+
+        def spawn(self, _, fn, *args):
+            fn(*args)
+
+        def join(self, _):
+            return self.late
+
     monkeypatch.setattr(module, "Custody", Custody)
+    monkeypatch.setattr(module, "Group", AtOnce)
     return world
 
 
@@ -200,6 +214,13 @@ def test_what_can_not_be_undone_is_told(world):
     outcome = world.run(planned("pause", lasts=1.0))
     assert outcome.problems == ("pause leader: pause stays",)
     assert outcome.deeds[0].healed_at is None
+
+
+def test_what_hangs_while_it_is_undone_ends_the_run(world):
+    world.late = ("trial/heal-0",)
+    with pytest.raises(NotHealed, match="trial/heal-0"):
+        world.run(planned())
+    assert world.told[-1] == "custody ends"
 
 
 def test_rollbacks_come_last_and_all_is_undone_newest_first(world):
