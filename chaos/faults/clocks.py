@@ -5,7 +5,6 @@ The kernel's clock stays: a small C library, preloaded into the replica, answers
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import os
 import shutil
@@ -18,12 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import urlsplit
 
-from chaos.faults.effect import Effect, Moment, never, shown, undone
+from chaos.faults.effect import Effect, Moment, shown, undone
 from chaos.faults.errors import NotAvailable
 from chaos.faults.fault import Kind, Need
 from chaos.faults.parameters import SIGNED_SECONDS, parameter
 from chaos.faults.processes import process
 from chaos.faults.remedies import Overwrite
+from chaos.faults.undo import Undo
 from component.durations import format_duration
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from chaos.cluster.interface import Target
     from chaos.faults.fault import Applied, Scene
+    from chaos.faults.guard import Promise
 
 SOURCE: Final = Path(__file__).with_name("wall_clock.c")
 FOLDER: Final = "clocks"
@@ -64,24 +65,15 @@ class ShiftClock:
     def apply(self, scene: Scene, targets: Sequence[Target]) -> Applied:
         files = {target: _file(target) for target in targets}
         moment = Moment.now(scene.clock)
-        with contextlib.ExitStack() as undo:
-            proofs = []
+        proofs = []
+        with Undo() as undo:
             for target, file in files.items():
-                undo.callback(scene.guard.promise(Overwrite(str(file), encoded(0.0).hex())).release)
-                undo.callback(write, file, 0.0)
+                promise = scene.guard.promise(Overwrite(str(file), encoded(0.0).hex()))
+                undo.add(partial(_set_right, scene, target, file, promise))
                 write(file, self.by)
                 look = partial(_reads, scene, target, self.by)
                 proofs.append(shown(scene, look, f"the clock of {target.name} is not shifted"))
-            held = undo.pop_all()
-
-        def heal() -> str:
-            held.close()
-            return "; ".join(
-                undone(scene, partial(_reads, scene, target, 0.0), f"the clock of {target.name} is still shifted")
-                for target in targets
-            )
-
-        return Effect(moment, "; ".join(proofs), heal, never)
+        return Effect(moment, "; ".join(proofs), undo)
 
 
 def equipped(folder: Path, names: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -121,6 +113,14 @@ def write(file: Path, seconds: float) -> None:
         os.pwrite(handle, encoded(seconds), 0)
     finally:
         os.close(handle)
+
+
+def _set_right(scene: Scene, target: Target, file: Path, promise: Promise) -> str:
+    write(file, 0.0)
+    look = partial(_reads, scene, target, 0.0)
+    proof = undone(scene, look, f"the clock of {target.name} is still shifted")
+    promise.release()
+    return proof
 
 
 def _file(target: Target) -> Path:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import urlsplit
 
 from chaos.faults.clocks import environment
-from chaos.faults.effect import Effect, Moment, never, shown, undone
+from chaos.faults.effect import Effect, Moment, shown, undone
 from chaos.faults.errors import NotAvailable
 from chaos.faults.fault import Kind, Need
+from chaos.faults.undo import Undo
 from chaos.proxy.origin import origin
 from component.lifecycle import Group
 from lockd.etcd.loopback import free_ports
@@ -42,17 +43,15 @@ class HangCollector:
         address = _address(targets)
         moment = Moment.now(scene.clock)
         hung = _Hung(address, targets)
-        try:
-            proof = shown(scene, hung.heard, f"not all of them spoke to the collector at {hung.name}")
-        except BaseException:
-            hung.end()
-            raise
 
         def heal() -> str:
             hung.end()
             return undone(scene, hung.refused, f"somebody still listens at {hung.name}")
 
-        return Effect(moment, proof, heal, never)
+        with Undo() as undo:
+            undo.add(heal)
+            proof = shown(scene, hung.heard, f"not all of them spoke to the collector at {hung.name}")
+        return Effect(moment, proof, undo)
 
 
 def equipped(names: Sequence[str]) -> dict[str, dict[str, str]]:

@@ -10,6 +10,7 @@ from chaos.faults.effect import Effect, Moment, always, shown, undone
 from chaos.faults.fault import NOBODY, NOTHING
 from chaos.faults.parameters import SECONDS, TEXT, parameter
 from chaos.faults.remedies import Reach, Withdraw
+from chaos.faults.undo import Undo
 from lockd.errors import StoreError
 from lockd.ports import Compare, Delete, Field, Put, Txn
 from lockd.record import LeaderRecord, display_time
@@ -80,18 +81,19 @@ def _overwritten(scene: Scene, value: str, what: str) -> Effect:
     """Write something of ours into the lease key. Healing takes it away again, if it is still there."""
     remedy = Withdraw(Reach.of(scene.gateway.connection), scene.lock.lease, value)
     promise = scene.guard.promise(remedy)
-    try:
-        moment, revision, holder = _write(scene, value)
-    except BaseException:
+
+    def withdraw() -> str:
         remedy.do()
         promise.release()
-        raise
+        return ""
+
+    with Undo() as undo:
+        undo.add(withdraw)
+        moment, revision, holder = _write(scene, value)
 
     def heal() -> str:
-        remedy.do()
-        proof = _held_again(scene, revision)
-        promise.release()
-        return proof
+        undo()
+        return _held_again(scene, revision)
 
     def over() -> bool:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -12,6 +11,7 @@ from chaos.faults.errors import NotApplied
 from chaos.faults.fault import NOBODY, NOTHING
 from chaos.faults.parameters import choice, parameter
 from chaos.faults.processes import halted, process
+from chaos.faults.undo import Undo
 from lockd.errors import StoreError
 from lockd.etcd.maintenance import Maintenance
 
@@ -42,16 +42,11 @@ class QuorumLoss:
         members = [member for member in scene.cluster.etcd_members() if process(member).alive]
         chosen = scene.random.sample(members, len(members) // 2 + 1) if members else []
         moment = Moment.now(scene.clock)
-        with contextlib.ExitStack() as undo:
+        with Undo() as undo:
+            undo.add(lambda: undone(scene, lambda: answers(scene), "etcd does not answer"))
             proofs = [halted(scene, undo, member, self.how) for member in chosen]
             proofs.append(shown(scene, lambda: _silent(scene), "etcd went on answering"))
-            held = undo.pop_all()
-
-        def heal() -> str:
-            held.close()
-            return undone(scene, lambda: answers(scene), "etcd does not answer")
-
-        return Effect(moment, "; ".join(proofs), heal)
+        return Effect(moment, "; ".join(proofs), undo)
 
 
 @dataclass(frozen=True, slots=True)

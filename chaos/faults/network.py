@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from chaos.faults.effect import Effect, Moment, never, shown
+from chaos.faults.effect import Effect, Moment, shown
 from chaos.faults.fault import Kind, Need
 from chaos.faults.parameters import COUNT, SECONDS, choice, parameter
+from chaos.faults.undo import Undo
 from chaos.faults.wires import Wires
 from chaos.proxy.rule import Direction, DropReply, Mode, Rule, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from chaos.cluster.interface import Target
     from chaos.faults.fault import Applied, Scene
@@ -106,19 +106,18 @@ class FailFirst:
     def apply(self, scene: Scene, targets: Sequence[Target]) -> Applied:
         wires = Wires(scene)
         rule = Rule(mode=Mode.RESET, unit=Unit.CALLS, first=self.calls)
-        with _holding(wires, dict.fromkeys(wires.of(targets, "etcd", 0), rule)) as (moment, held, undo):
+        with Undo() as undo:
+            moment, held = _hold(wires, undo, dict.fromkeys(wires.of(targets, "etcd", 0), rule))
 
             def look() -> str | None:
                 failed = held.used()
                 return f"{failed} of {self.calls} calls failed so far" if failed else None
 
             proof = shown(scene, look, "no call to etcd was there to be failed")
-            lifted = undo.pop_all()
 
         def heal() -> str:
-            told = f"{held.used()} of {self.calls} calls failed"
-            lifted.close()
-            return f"{told}; {wires.healed()}"
+            healed = undo()
+            return f"{held.used()} of {self.calls} calls failed; {healed}"
 
         return Effect(moment, proof, heal, lambda: held.used() >= self.calls)
 
@@ -147,7 +146,8 @@ class DropReplies:
         wires = Wires(scene)
         containing = {"any": "", "lease": scene.lock.lease, "binds": f"{scene.lock.prefix}/pods/"}[self.of]
         rule = Rule(drop_reply=DropReply(times=self.times, containing=containing, silent=self.then == "silent"))
-        with _holding(wires, dict.fromkeys(wires.of(targets, "etcd", 0), rule)) as (moment, held, undo):
+        with Undo() as undo:
+            moment, held = _hold(wires, undo, dict.fromkeys(wires.of(targets, "etcd", 0), rule))
 
             def look() -> str | None:
                 dropped = held.dropped()
@@ -160,33 +160,31 @@ class DropReplies:
                 )
 
             proof = shown(scene, look, "no reply of such a transaction was there to be swallowed")
-            lifted = undo.pop_all()
 
         def heal() -> str:
+            healed = undo()
             revisions = ", ".join(str(dropped.revision) for dropped in held.dropped())
-            lifted.close()
-            return f"replies of revisions {revisions} were swallowed; {wires.healed()}"
+            return f"replies of revisions {revisions} were swallowed; {healed}"
 
         return Effect(moment, proof, heal, lambda: len(held.dropped()) >= self.times)
 
 
 def _held(scene: Scene, wires: Wires, rules: Mapping[Link, Rule]) -> Effect:
     """Rules in force until healed."""
-    with _holding(wires, rules) as (moment, _, undo):
+    with Undo() as undo:
+        moment, _ = _hold(wires, undo, rules)
         proof = shown(scene, wires.hurt, "the network went on as before")
-        lifted = undo.pop_all()
-
-    def heal() -> str:
-        lifted.close()
-        return wires.healed()
-
-    return Effect(moment, proof, heal, never)
+    return Effect(moment, proof, undo)
 
 
-@contextlib.contextmanager
-def _holding(wires: Wires, rules: Mapping[Link, Rule]) -> Iterator[tuple[Moment, Held, contextlib.ExitStack]]:
-    """Rules in force, lifted at the end of the block unless the stack is taken over."""
-    with contextlib.ExitStack() as undo:
-        moment, held = wires.hold(rules)
-        undo.callback(held.release)
-        yield moment, held, undo
+def _hold(wires: Wires, undo: Undo, rules: Mapping[Link, Rule]) -> tuple[Moment, Held]:
+    """Put rules in force, until undone."""
+    moment, held = wires.hold(rules)
+
+    def lift() -> str:
+        held.release()
+        return ""
+
+    undo.add(wires.healed)
+    undo.add(lift)
+    return moment, held

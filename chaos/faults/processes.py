@@ -12,6 +12,7 @@ from chaos.faults.effect import Effect, Moment, always, shown, sought, undone
 from chaos.faults.errors import NotApplied, NotHealed
 from chaos.faults.fault import NOTHING, Kind
 from chaos.faults.remedies import Continue, Start
+from chaos.faults.undo import Undo
 from component.process import Gone, Process
 
 if TYPE_CHECKING:
@@ -64,22 +65,16 @@ class Pause:
 
     def apply(self, scene: Scene, targets: Sequence[Target]) -> Applied:
         moment = Moment.now(scene.clock)
-        with contextlib.ExitStack() as undo:
+        with Undo() as undo:
             proofs = [halted(scene, undo, target, "pause") for target in targets]
-            held = undo.pop_all()
-
-        def heal() -> str:
-            held.close()
-            return "; ".join(f"{target.name} goes on" for target in targets)
-
-        return Effect(moment, "; ".join(proofs), heal)
+        return Effect(moment, "; ".join(proofs), undo)
 
 
 def process(target: Target) -> Process:
     return Process(target.pid, target.started)
 
 
-def halted(scene: Scene, undo: contextlib.ExitStack, target: Target, how: str) -> str:
+def halted(scene: Scene, undo: Undo, target: Target, how: str) -> str:
     """Stop a process (`pause`), or `kill` an etcd member, and give the proof.
 
     Args:
@@ -90,8 +85,14 @@ def halted(scene: Scene, undo: contextlib.ExitStack, target: Target, how: str) -
     """
     paused = how == "pause"
     remedy = Continue(target.pid, target.started) if paused else Start(str(scene.folder), target.name)
-    undo.callback(scene.guard.promise(remedy).release)
-    undo.callback(resume if paused else restart, scene, target)
+    promise = scene.guard.promise(remedy)
+
+    def heal() -> str:
+        proof = (resume if paused else restart)(scene, target)
+        promise.release()
+        return proof
+
+    undo.add(heal)
     try:
         (scene.cluster.pause if paused else scene.cluster.kill)(target)
     except Gone as error:

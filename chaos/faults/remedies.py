@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -58,7 +58,7 @@ class Reach:
             return None if text is None else Path(text)
 
         connection = Connection(
-            endpoints=tuple(self.endpoints),
+            endpoints=self.endpoints,
             cacert=path(self.cacert),
             cert=path(self.cert),
             key=path(self.key),
@@ -153,7 +153,7 @@ class Start:
 
 Remedy = Continue | Overwrite | Disarm | Withdraw | Start
 
-_KINDS: Final = {kind.__name__: kind for kind in (Continue, Overwrite, Disarm, Withdraw, Start)}
+KINDS: Final = {kind.__name__: kind for kind in (Continue, Overwrite, Disarm, Withdraw, Start)}
 
 
 def encode(remedy: Remedy) -> str:
@@ -164,8 +164,9 @@ def encode(remedy: Remedy) -> str:
 def decode(line: str) -> Remedy:
     """The remedy that `encode` made the line of."""
     document: dict[str, Any] = json.loads(line)
-    kind = _KINDS[document.pop("kind")]
+    kind = KINDS[document.pop("kind")]
     if "reach" in document:
-        document["reach"] = Reach(**{f.name: document["reach"][f.name] for f in fields(Reach)})
+        reach = document["reach"]
+        document["reach"] = Reach(**{**reach, "endpoints": tuple(reach["endpoints"])})
     remedy: Remedy = kind(**document)
     return remedy

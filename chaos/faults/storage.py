@@ -13,6 +13,7 @@ from chaos.faults.fault import NOBODY, NOTHING, Kind
 from chaos.faults.members import answers
 from chaos.faults.parameters import COUNT, parameter
 from chaos.faults.remedies import Disarm, Reach
+from chaos.faults.undo import Undo
 from lockd.errors import Compacted, NoSpace
 from lockd.etcd.maintenance import Alarm, Maintenance
 from lockd.ports import Compare, Field, Put, Txn
@@ -77,18 +78,16 @@ class OutOfSpace:
 
         def heal() -> str:
             maintenance.disarm(alarm, timeout=TIMEOUT)
-            proof = undone(scene, lambda: _taken(scene), "puts are still refused")
+            proof = undone(scene, lambda: _taken(scene, maintenance, alarm), f"the alarm {NOSPACE} is still in force")
             promise.release()
             return f"the alarm {NOSPACE} is disarmed; {proof}"
 
         moment = Moment.now(scene.clock)
-        try:
+        with Undo() as undo:
+            undo.add(heal)
             maintenance.raise_alarm(alarm, timeout=TIMEOUT)
             proof = shown(scene, lambda: _refused(scene), "puts are still taken")
-        except BaseException:
-            heal()
-            raise
-        return Effect(moment, f"{member.name} raised the alarm {NOSPACE}; {proof}", heal)
+        return Effect(moment, f"{member.name} raised the alarm {NOSPACE}; {proof}", undo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +154,9 @@ def _refused(scene: Scene) -> str | None:
     return None
 
 
-def _taken(scene: Scene) -> str | None:
+def _taken(scene: Scene, maintenance: Maintenance, alarm: Alarm) -> str | None:
+    if alarm in maintenance.alarms(timeout=TIMEOUT):
+        return None
     try:
         _put(scene)
     except NoSpace:

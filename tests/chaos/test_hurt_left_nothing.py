@@ -1,0 +1,45 @@
+"""Whatever ends `chaosctl hurt` in the middle of a fault: no process, rule, stopped process or file of it is left.
+
+The faults are those of the registry: one that is added there is tested here.
+"""
+
+import signal
+
+import pytest
+
+from chaos.faults import registry
+from tests.harness.hurting import Hurt, hurtable, words
+from tests.harness.wait import eventually
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    with hurtable(tmp_path_factory.mktemp("hurt") / "cluster", daemons=1) as made:
+        yield made
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
+@pytest.mark.parametrize("name", sorted(registry.FAULTS))
+def test_nothing_is_left_of_a_fault(cluster, tmp_path, name, number):
+    eventually(cluster.restored, within=100.0, what="a healthy cluster")
+    before = cluster.content()
+    hurt = Hurt(cluster.folder, tmp_path / "temporary", [*words(name), "--for=1h"])
+    try:
+        hurt.await_proof(name)
+        hurt.process.send_signal(number)
+        code = hurt.process.wait(100)
+    finally:
+        hurt.process.kill()
+        hurt.process.wait()
+    assert code == (-signal.SIGKILL if number is signal.SIGKILL else 0), hurt.said
+    if code == 0:
+        assert any(line.startswith("healed: ") for line in hurt.said.splitlines()), hurt.said
+        assert hurt.living() == []
+        assert cluster.left() == [], hurt.said
+    eventually(lambda: not hurt.living(), within=60.0, what="the end of all its processes")
+    eventually(lambda: not cluster.left(), within=60.0, what=f"nothing left of {name}: {hurt.said}")
+    eventually(cluster.restored, within=100.0, what=f"a healthy cluster after {name}")
+    assert cluster.content() == before
+    assert list(hurt.temporary.iterdir()) == []
