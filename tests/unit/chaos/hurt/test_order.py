@@ -57,7 +57,7 @@ def test_further_parameters():
         ("leeder", (), {"kill": BARE}, "'leeder' is no role: did you mean leader?"),
         ("etcd-1", (), {"crash-loop": BARE}, "--crash-loop can't be aimed at etcd-1 (etcd): only at lockd, replica"),
         ("leader", ("every",), {"crash-loop": BARE}, "--set every: write name=value"),
-        ("leader", ("evry=1s",), {"crash-loop": BARE}, "crash-loop: no parameter is named 'evry': did you mean every?"),
+        ("leader", ("everyy=1s",), {"crash-loop": BARE}, "crash-loop: no parameter is named 'everyy': did you mean every?"),
         ("leader", (), {"pause": "ages"}, "--pause: invalid duration 'ages'"),
         ("leader", (), {"cut": "network"}, "cut: off: 'network' is none of etcd, presence, all"),
         ("leader", ("direction=to", "mode=refuse"), {"cut": BARE}, "cut: direction: goes with mode black-hole"),
