@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from chaos.cluster.supervisor import MARKER
 from chaos.faults.errors import NotAvailable, NotHealed
-from chaos.faults.fault import Scene
+from chaos.faults.fault import PATIENCE, Scene
 from chaos.faults.guard import GuardProcess
 from chaos.faults.remedies import Continue
 from component.clock import SystemClock
@@ -49,6 +49,7 @@ class Custody:
         stop: threading.Event,
         random: chance.Random | None = None,
         clock: Clock | None = None,
+        patience: float = PATIENCE,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Do nothing yet.
@@ -71,6 +72,7 @@ class Custody:
             random=random or chance.Random(),  # noqa: S311  # no secret is drawn
             folder=folder,
             guard=self._guard,
+            patience=patience,
         )
 
     def __enter__(self) -> Self:

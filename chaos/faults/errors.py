@@ -15,7 +15,3 @@ class NotHealed(LockdError):
 
 class NotAvailable(LockdError):
     """The fault can't be had here; the message names what is missing, and the remedy."""
-
-
-class NoTarget(LockdError):
-    """Nobody has that role now."""

@@ -14,6 +14,7 @@ from chaos.faults.parameters import SIGNED_SECONDS, form
 from chaos.hurt.hurting import hurt
 from chaos.hurt.order import BARE, leads, order
 from chaos.output import failures, output_option, show
+from chaos.roles import ROLES
 from component.clock import SystemClock
 from component.console import note
 from component.durations import DURATION
@@ -33,8 +34,7 @@ def hurt_command(stop: Callable[[], threading.Event]) -> click.Command:
 
     @click.command(
         "hurt",
-        epilog="A role is leader, standby, standby[1], random, all, etcd-leader, etcd-follower, etcd, lockd, "
-        "or a name such as replica-2 or etcd-1.",
+        epilog=f"ROLE is one of {', '.join(role for role in ROLES if role != 'old-leader' and role[:5] != 'lock-')}.",
     )
     @click.argument("role", required=False)
     @click.option(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from chaos.cluster import state as files
 from chaos.cluster.local import LocalCluster
 from chaos.faults.custody import Custody
-from chaos.faults.roles import resolve
+from chaos.faults.processes import process
+from chaos.targets import Cast, resolve
 from component.durations import format_duration
 from lockd.etcd.connection import Connection
 from lockd.etcd.gateway import Gateway
@@ -20,12 +21,13 @@ from lockd.record import display_time
 if TYPE_CHECKING:
     import random
     import threading
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from chaos.cluster.interface import Target
+    from chaos.cluster.interface import Cluster, Target
     from chaos.faults.fault import Applied
     from chaos.hurt.order import Order
+    from chaos.roles import Role
     from component.clock import Clock
     from component.progress import Progress
 
@@ -91,7 +93,7 @@ def hurt(
         custody = undo.enter_context(
             Custody(cluster, gateway, name, folder=folder, stop=stop, random=random, clock=clock, tell=tell)
         )
-        targets = () if asked.role is None else resolve(asked.role, cluster, random=random)
+        targets = () if asked.role is None else resolve(asked.role, _cast(asked.role, cluster), random.random())
         applied = custody.apply(asked.fault, targets)
         tell(f"{asked.fault.name}: {applied.proof}")
         _last(applied, asked.lasts, stop, clock, told)
@@ -104,6 +106,26 @@ def _opened(folder: Path, lock: str, clock: Clock) -> tuple[LocalCluster, Gatewa
     gateway = Gateway(Connection(endpoints=state.endpoints), purpose="chaos", witness=Witness(), clock=clock)
     namespace, _, name = lock.partition("/")
     return LocalCluster(folder, gateway, lock=lock, clock=clock), gateway, LockName(state.prefix, namespace, name)
+
+
+def _cast(role: Role, cluster: Cluster) -> Cast:
+    """Who is who, as far as that decides who has a role; nobody who has ended.
+
+    Raises:
+        StoreError: etcd can't be asked who leads.
+    """
+
+    def living(everybody: Sequence[Target]) -> tuple[Target, ...]:
+        return tuple(target for target in everybody if process(target).alive)
+
+    asks = role.kind in ("leader", "standby", "standbys")
+    return Cast(
+        replicas=living(cluster.replicas()),
+        leader=cluster.leader() if asks else None,
+        members=living(cluster.etcd_members()),
+        etcd_leader=cluster.etcd_leader() if role.of_etcd else None,
+        daemons=living(cluster.daemons()),
+    )
 
 
 def _last(applied: Applied, lasts: float | None, stop: threading.Event, clock: Clock, told: Progress) -> None:

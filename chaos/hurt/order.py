@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from chaos.faults import registry
+from chaos.faults.fault import Kind
 from chaos.faults.parameters import SECONDS
-from chaos.faults.roles import Role
+from chaos.roles import Role
 from lockd.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -115,6 +116,17 @@ def _aimed(name: str, text: str | None, problems: list[str]) -> Role | None:
     except ValueError as error:
         problems.append(str(error))
         return None
-    if role.kind not in aims:
-        problems.append(f"--{name} can't be aimed at {text} ({role.kind.value}): only at {kinds}")
+    if (kind := _kind(role)) not in aims:
+        problems.append(
+            f"--{name} can't be aimed at {text} ({kind.value if kind else 'of a workload'}): only at {kinds}"
+        )
     return role
+
+
+def _kind(role: Role) -> Kind | None:
+    """What has a role; None: nothing of a cluster."""
+    if role.of_etcd:
+        return Kind.ETCD
+    if role.kind.startswith("lock-"):
+        return None
+    return Kind.DAEMON if role.kind == "lockd" else Kind.REPLICA

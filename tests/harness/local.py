@@ -69,9 +69,11 @@ class Local:
 
 
 @contextmanager
-def local(folder: Path, *, replicas: int = 3, flags: tuple[str, ...] = FAST, restart: bool = True) -> Iterator[Local]:
-    """A cluster of three members that is taken down in the end."""
-    plan = Plan(folder=folder, replicas=replicas, flags=flags, restart=restart)
+def local(
+    folder: Path, *, replicas: int = 3, flags: tuple[str, ...] = FAST, restart: bool = True, **further: Any
+) -> Iterator[Local]:
+    """A cluster of three members that is taken down in the end. `further` goes into its plan."""
+    plan = Plan(folder=folder, replicas=replicas, flags=flags, restart=restart, **further)
     supervisor = launch.launch(plan, leashed=True)
     try:
         state = launch.await_health(plan, supervisor, NEVER, progress=lambda _: None, clock=CLOCK)

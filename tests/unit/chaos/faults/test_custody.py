@@ -1,0 +1,111 @@
+"""Custody heals whatever is in force, however its block ends."""
+
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from chaos.faults.custody import Custody
+from chaos.faults.effect import Effect, Moment
+from chaos.faults.errors import NotApplied, NotAvailable, NotHealed
+from lockd.ports import KeyValue, LockName
+
+LOCK = LockName("/lockd", "kube-system", "kube-scheduler")
+
+
+@dataclass
+class Store:
+    """A gateway that knows whether faults are allowed."""
+
+    keys: tuple[str, ...] = ("/lockd/chaos-allowed",)
+
+    def range(self, key, *, timeout):
+        assert timeout > 0
+        return SimpleNamespace(kvs=(KeyValue(key, b"{}", 1),) if key in self.keys else ())
+
+
+@dataclass
+class Noted:
+    """A fault that notes what becomes of it."""
+
+    name: str
+    done: list[str]
+    stubborn: list[str] = field(default_factory=list)
+
+    def apply(self, _scene, _targets):
+        self.done.append(f"apply {self.name}")
+        return Effect(Moment(1.0, 2.0), f"{self.name} took effect", self.undo)
+
+    def undo(self):
+        if self.stubborn:
+            raise NotHealed(self.stubborn.pop())
+        self.done.append(f"heal {self.name}")
+        return f"{self.name} is undone"
+
+
+@pytest.fixture
+def done():
+    return []
+
+
+@pytest.fixture
+def told():
+    return []
+
+
+@pytest.fixture
+def custody(told):
+    return Custody(SimpleNamespace(), Store(), LOCK, folder=Path("/nowhere"), stop=threading.Event(), tell=told.append)
+
+
+def test_all_is_healed_at_the_end_newest_first(custody, done):
+    with custody:
+        custody.apply(Noted("one", done))
+        custody.apply(Noted("two", done))
+    assert done == ["apply one", "apply two", "heal two", "heal one"]
+
+
+def test_all_is_healed_when_the_block_raises(custody, done):
+    with pytest.raises(KeyboardInterrupt), custody:
+        custody.apply(Noted("one", done))
+        raise KeyboardInterrupt
+    assert done == ["apply one", "heal one"]
+
+
+def test_what_was_healed_is_not_healed_again(custody, done):
+    with custody:
+        applied = custody.apply(Noted("one", done))
+        assert custody.heal(applied) == "one is undone"
+        assert applied.heal() == "one is undone"
+    assert done == ["apply one", "heal one"]
+
+
+def test_what_can_not_be_healed_keeps_no_other_from_it_and_is_raised(custody, done, told):
+    with pytest.raises(NotHealed, match=r"^it stays$"), custody:
+        custody.apply(Noted("one", done))
+        custody.apply(Noted("two", done, ["it stays"]))
+    assert done == ["apply one", "apply two", "heal one"]
+    assert told == ["it stays"]
+
+
+def test_what_can_not_be_healed_hides_no_error(custody, done, told):
+    with pytest.raises(NotApplied, match="another"), custody:
+        custody.apply(Noted("one", done, ["it stays"]))
+        raise NotApplied("another")
+    assert told == ["it stays"]
+
+
+def test_what_could_not_be_healed_is_tried_again_at_the_end(custody, done):
+    with custody:
+        applied = custody.apply(Noted("one", done, ["not yet"]))
+        with pytest.raises(NotHealed):
+            custody.heal(applied)
+    assert done == ["apply one", "heal one"]
+
+
+def test_a_cluster_that_was_not_made_to_be_hurt_is_refused():
+    strange = Custody(SimpleNamespace(), Store(()), LOCK, folder=Path("/nowhere"), stop=threading.Event())
+    with pytest.raises(NotAvailable, match="/lockd/chaos-allowed is not there"), strange:
+        pass
