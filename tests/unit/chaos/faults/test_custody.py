@@ -60,6 +60,15 @@ def custody(told):
     return Custody(SimpleNamespace(), Store(), LOCK, folder=Path("/nowhere"), stop=threading.Event(), tell=told.append)
 
 
+def hold(custody, *faults, error=None):
+    """Apply faults in a block of custody, which ends with an error if there is one."""
+    with custody:
+        for fault in faults:
+            custody.apply(fault)
+        if error is not None:
+            raise error
+
+
 def test_all_is_healed_at_the_end_newest_first(custody, done):
     with custody:
         custody.apply(Noted("one", done))
@@ -68,9 +77,8 @@ def test_all_is_healed_at_the_end_newest_first(custody, done):
 
 
 def test_all_is_healed_when_the_block_raises(custody, done):
-    with pytest.raises(KeyboardInterrupt), custody:
-        custody.apply(Noted("one", done))
-        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        hold(custody, Noted("one", done), error=KeyboardInterrupt())
     assert done == ["apply one", "heal one"]
 
 
@@ -83,17 +91,15 @@ def test_what_was_healed_is_not_healed_again(custody, done):
 
 
 def test_what_can_not_be_healed_keeps_no_other_from_it_and_is_raised(custody, done, told):
-    with pytest.raises(NotHealed, match=r"^it stays$"), custody:
-        custody.apply(Noted("one", done))
-        custody.apply(Noted("two", done, ["it stays"]))
+    with pytest.raises(NotHealed, match=r"^it stays$"):
+        hold(custody, Noted("one", done), Noted("two", done, ["it stays"]))
     assert done == ["apply one", "apply two", "heal one"]
     assert told == ["it stays"]
 
 
 def test_what_can_not_be_healed_hides_no_error(custody, done, told):
-    with pytest.raises(NotApplied, match="another"), custody:
-        custody.apply(Noted("one", done, ["it stays"]))
-        raise NotApplied("another")
+    with pytest.raises(NotApplied, match="another"):
+        hold(custody, Noted("one", done, ["it stays"]), error=NotApplied("another"))
     assert told == ["it stays"]
 
 
