@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from chaos.cluster.interface import Target
     from chaos.faults.fault import Applied, Scene
     from chaos.faults.guard import Promise
+    from component.process import Process
 
 SOURCE: Final = Path(__file__).with_name("wall_clock.c")
 FOLDER: Final = "clocks"
@@ -138,7 +139,7 @@ def _file(target: Target) -> Path:
     return Path(variables[VARIABLE])
 
 
-def environment(target: Target) -> dict[str, str]:
+def environment(target: Target | Process) -> dict[str, str]:
     """The variables that a process was started with; none if it has ended, or is another user's."""
     try:
         content = Path(f"/proc/{target.pid}/environ").read_bytes()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from chaos.cluster.interface import Target
     from chaos.faults.fault import Applied, Need, Scene
+    from chaos.faults.guard import Promise
 
 ANY: Final = frozenset(Kind)
 RETURN: Final = 10.0
@@ -86,13 +87,7 @@ def halted(scene: Scene, undo: Undo, target: Target, how: str) -> str:
     paused = how == "pause"
     remedy = Continue(target.pid, target.started) if paused else Start(str(scene.folder), target.name)
     promise = scene.guard.promise(remedy)
-
-    def heal() -> str:
-        proof = (resume if paused else restart)(scene, target)
-        promise.release()
-        return proof
-
-    undo.add(heal)
+    undo.add(partial(_gone_on if paused else _started_again, scene, target, promise))
     try:
         (scene.cluster.pause if paused else scene.cluster.kill)(target)
     except Gone as error:
@@ -143,16 +138,41 @@ def _stopped(target: Target) -> str | None:
 
 
 def _ended(scene: Scene, targets: Sequence[Target], end: Callable[[Target], None], how: str) -> Effect:
-    moment = Moment.now(scene.clock)
-    for target in targets:
-        try:
-            end(target)
-        except Gone as error:
-            raise NotApplied(f"{target.name} (pid {target.pid}) had ended before") from error
-    proof = "; ".join(
-        shown(scene, partial(gone, target, how), f"{target.name} (pid {target.pid}) did not end") for target in targets
-    )
-    return Effect(moment, proof, lambda: "; ".join(returned(scene, target) for target in targets), always)
+    members = {member.name for member in scene.cluster.etcd_members()}
+    others = [target for target in targets if target.name not in members]
+    with Undo() as undo:
+        for target in targets:
+            if target.name in members:  # nobody else starts one again
+                promise = scene.guard.promise(Start(str(scene.folder), target.name))
+                undo.add(partial(_started_again, scene, target, promise))
+        moment = Moment.now(scene.clock)
+        for target in targets:
+            try:
+                end(target)
+            except Gone as error:
+                raise NotApplied(f"{target.name} (pid {target.pid}) had ended before") from error
+        proofs = [
+            shown(scene, partial(gone, target, how), f"{target.name} (pid {target.pid}) did not end")
+            for target in targets
+        ]
+
+    def heal() -> str:
+        back = undo()
+        return "; ".join(filter(None, (*(returned(scene, target) for target in others), back)))
+
+    return Effect(moment, "; ".join(proofs), heal, always)
+
+
+def _gone_on(scene: Scene, target: Target, promise: Promise) -> str:
+    proof = resume(scene, target)
+    promise.release()
+    return proof
+
+
+def _started_again(scene: Scene, target: Target, promise: Promise) -> str:
+    proof = restart(scene, target)
+    promise.release()
+    return proof
 
 
 def gone(target: Target, how: str) -> str | None:
@@ -160,9 +180,7 @@ def gone(target: Target, how: str) -> str | None:
 
 
 def returned(scene: Scene, target: Target) -> str:
-    """Who came back in the place of an ended process: those that nobody starts again by themselves are started."""
-    if target.name in {member.name for member in scene.cluster.etcd_members()}:
-        return restart(scene, target)
+    """Who came back in the place of an ended replica or `lockd`; not all clusters start them again."""
 
     def look() -> str | None:
         successor = present(scene, target.name)

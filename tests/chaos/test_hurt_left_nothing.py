@@ -20,12 +20,37 @@ def cluster(tmp_path_factory):
         yield made
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
+BY = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
+
+
+@BY
 @pytest.mark.parametrize("name", sorted(registry.FAULTS))
 def test_nothing_is_left_of_a_fault(cluster, tmp_path, name, number):
+    leaves_nothing(cluster, tmp_path, name, words(name), number)
+
+
+@BY
+@pytest.mark.parametrize(
+    ("name", "further"),
+    [
+        ("kill", ["etcd-leader"]),
+        ("terminate", ["etcd-follower"]),
+        ("pause", ["etcd-leader"]),
+        ("quorum-loss", ["--set=how=kill"]),
+        ("cut", ["etcd-1"]),
+        ("cut", ["all", "--set=off=all", "--set=mode=refuse"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
+)
+def test_nothing_is_left_of_a_fault_that_is_aimed_otherwise(cluster, tmp_path, name, further, number):
+    leaves_nothing(cluster, tmp_path, name, [*further, f"--{name}"], number)
+
+
+def leaves_nothing(cluster, tmp_path, name, asked, number):
+    """Apply a fault, end the tool in the middle of it by a signal, and look."""
     eventually(cluster.restored, within=100.0, what="a healthy cluster")
     before = cluster.content()
-    hurt = Hurt(cluster.folder, tmp_path / "temporary", [*words(name), "--for=1h"])
+    hurt = Hurt(cluster.folder, tmp_path / "temporary", [*asked, "--for=1h"])
     try:
         hurt.await_proof(name)
         hurt.process.send_signal(number)

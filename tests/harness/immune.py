@@ -25,6 +25,7 @@ from lockd.etcd.loopback import free_ports
 from lockd.etcd.witness import Witness
 from lockd.ports import LockName, Put, Txn
 from lockd.record import LeaderRecord
+from tests.harness.wait import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -183,6 +184,7 @@ def immune(etcd: Embedded, prefix: str, folder: Path) -> Iterator[Scene]:
                 [sys.executable, "-c", "import signal; signal.pause()"], log=folder / "log", environment=environment
             )
             undo.callback(child.kill)
+            eventually(lambda made=child: clocks.VARIABLE in clocks.environment(made.process), within=30.0)
             replicas.append(Target(name, name, child.pid, child.process.started, f"http://{live}"))
         gateway = Gateway(etcd.connection, purpose="test", witness=Witness())
         undo.callback(gateway.close)
