@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -16,7 +17,7 @@ from chaos.cluster.supervisor import MARKER
 from chaos.control import Caller, Unheard
 from chaos.errors import NotStarted
 from chaos.proxy.link import Link
-from component.process import Process
+from component.process import Gone, Process
 from lockd.etcd.connection import Connection
 from tests.harness.etcd import opened
 from tests.harness.wait import eventually
@@ -79,6 +80,7 @@ def test_the_life_of_a_cluster(folder):
     assert audited.returncode == 0, audited.stdout
     assert json.loads(audited.stdout)["terms"][0]["identity"] == old.identity
 
+    assert_a_member_starts_again_on_its_data(folder)
     state = files.read(folder)
     ended = chaosctl("down", "--dir", folder)
     assert (ended.returncode, len(ended.stderr.splitlines())) == (0, 1)
@@ -105,9 +107,7 @@ def assert_all_pass_their_links(cluster, leader):
     assert links.counters(Link(leader, standby)).open == 0
 
 
-def test_an_etcd_member_starts_again_on_its_data_and_whoever_ended_when_asked_to(folder):
-    made = chaosctl("up", *SMALL, *LINKED, "--no-restart", "--dir", folder, "--detach")
-    assert made.returncode == 0, made.stderr
+def assert_a_member_starts_again_on_its_data(folder):
     state = files.read(folder)
     with opened(Connection(endpoints=state.endpoints)) as gateway:
         cluster = LocalCluster(folder, gateway)
@@ -118,14 +118,23 @@ def test_an_etcd_member_starts_again_on_its_data_and_whoever_ended_when_asked_to
         assert (again.pid, again.started) != (member.pid, member.started)
         assert cluster.start(again) == again
         assert gateway.range(f"{state.prefix}/{MARKER}", timeout=20.0).count == 1
+        with pytest.raises(NotStarted, match="there is nothing of that name"):
+            cluster.start(replace(member, name="etcd-9"))
+
+
+@pytest.mark.slow
+def test_whoever_ended_starts_again_when_somebody_asks_for_it(folder):
+    made = chaosctl("up", *SMALL, *LINKED, "--no-restart", "--dir", folder, "--detach")
+    assert made.returncode == 0, made.stderr
+    with opened(Connection(endpoints=files.read(folder).endpoints)) as gateway:
+        cluster = LocalCluster(folder, gateway)
         for each in (cluster.daemons()[0], cluster.replicas()[0]):
-            cluster.kill(each)
+            with suppress(Gone):  # a leader that could not renew in time has ended by itself
+                cluster.kill(each)
             after = cluster.start(each)
             assert (after.name, after.address) == (each.name, each.address)
             assert after.identity != each.identity
         eventually(cluster.leader, within=20.0)
-        with pytest.raises(NotStarted, match="there is nothing of that name"):
-            cluster.start(replace(member, name="etcd-9"))
 
 
 def find(cluster, name, *, unlike):
