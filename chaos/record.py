@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from chaos.effect import Effect
 from chaos.timing import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from chaos.effect import Effect
     from chaos.history import Stamp
     from chaos.ledger import Ledger
     from chaos.spans import Span
@@ -58,6 +58,12 @@ class Action:
     def hit(self, identity: str, name: str, *, since: float, until: float) -> bool:
         """Was it done to a process: by its identity, or by its name while it was there?"""
         return self.identity == identity or (self.target == name and since <= self.at <= until)
+
+    @property
+    def cuts_off(self) -> bool:
+        """Does it cut its target off from every etcd member?"""
+        whole = self.parameters.get("off", "etcd") != "presence" and not self.parameters.get("members")
+        return self.fault == "cut" and self.effect is Effect.CUT and whole
 
     @property
     def over_at(self) -> float:

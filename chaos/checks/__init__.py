@@ -48,7 +48,7 @@ _CHECKS = (
     ),
     Check("liveness", "after the last fault was healed somebody leads within a lease", (liveness.leaderless,)),
     Check("exits", "a process ends with the code and within the bound of its reason", (exits.codes, exits.bounds)),
-    Check("faults", "each fault took effect, and was undone", (faults.unproven,)),
+    Check("faults", "each fault took effect, stayed in force, and was undone", (faults.unproven, faults.ineffective)),
 )
 
 CHECKS: Final[dict[str, Check]] = {check.name: check for check in _CHECKS}

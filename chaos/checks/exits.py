@@ -126,9 +126,7 @@ def _losses(record: Record, account: Account) -> Iterator[Span]:
 def _cut_off(record: Record) -> Iterator[CutOff]:
     """Whom a fault cut off from every member."""
     for action in _of(record, Effect.CUT):
-        parameters = action.parameters
-        whole = parameters.get("off", "etcd") != "presence" and not parameters.get("members")
-        if action.fault == "cut" and whole:
+        if action.cuts_off:
             yield CutOff(identity=action.identity, at=action.at, until=action.healed_at)
 
 

@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chaos.checks.violation import Violation
+from chaos.effect import Effect
+from chaos.handoff import RENEW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chaos.record import Record
+    from chaos.record import Action, Record
+    from chaos.spans import Span
+
+SETTLING = 1.0
+"""Seconds from the moment before a fault is applied until it is surely in force: its proof is younger than that."""
 
 
 def unproven(record: Record) -> Iterator[Violation]:
@@ -29,3 +35,37 @@ def unproven(record: Record) -> Iterator[Violation]:
                 identity=action.identity,
                 at=action.at,
             )
+
+
+def ineffective(record: Record) -> Iterator[Violation]:
+    """What stands still begins nothing, and who is cut off from etcd renews nothing, from the proof to the healing."""
+    for action in record.actions:
+        told = _impossible(record, action)
+        if told is not None:
+            name = record.name(action.identity)
+            yield Violation(
+                check="fault-ineffective",
+                message=f"{action.fault} on {action.target} was not in force all the time",
+                identity=action.identity,
+                at=told.start,
+                evidence=(
+                    f"{record.moment(action.at)}  {action.fault}: {action.proof}",
+                    f"{record.moment(told.start)}  {name} began {told.name}",
+                    f"{record.moment(told.end)}  {name} ended it",
+                    f"{record.moment(action.healed_at)}  {action.fault} undone: {action.healing}",
+                ),
+            )
+
+
+def _impossible(record: Record, action: Action) -> Span | None:
+    """The first thing that a process told to have done while it could not."""
+    account = record.account(action.identity)
+    if account is None or action.healed_at is None:
+        return None
+    since, until = action.at + SETTLING + account.error, action.healed_at - account.error
+    if action.effect is Effect.PAUSE:
+        return next((span for span in account.spans if since < span.start < until), None)
+    if action.cuts_off:
+        renewed = (span for span in account.told(RENEW) if span.attributes.get("outcome") == "renewed")
+        return next((span for span in renewed if since < span.start and span.end < until), None)
+    return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from chaos.checks import CHECKS
+from chaos.checks.sometimes import SOMETIMES
 from chaos.faults.registry import FAULTS, brief
 from chaos.roles import ROLES
 from chaos.scenario import loading
@@ -50,6 +52,8 @@ _TABLES: Final[dict[str, Callable[[], str]]] = {
     "roles": lambda: _words("role", ROLES),
     "events": lambda: _words("event", EVENTS),
     "conditions": lambda: _words("condition", CONDITIONS),
+    "checks": lambda: _words("check", {check.name: check.promise for check in CHECKS.values()}),
+    "sometimes": lambda: _words("condition", {name: meaning for name, (meaning, _) in SOMETIMES.items()}),
 }
 
 

@@ -307,6 +307,24 @@ class TestFaults:
             ("fault-unproven", "A")
         ]
 
+    @pytest.mark.parametrize(("at", "ineffective"), [(4.9, False), (5.1, True), (8.9, True), (9.1, False)])
+    def test_who_stands_still_begins_nothing(self, made, at, ineffective):
+        pause = action(Effect.PAUSE, "A", 4.0, 9.0)
+        told = account("A", span("anything", at, at + 9.0))
+        found = breaches("faults", made, actions=(pause,), accounts=(told,))
+        assert found == ([("fault-ineffective", "A")] if ineffective else [])
+        assert breaches("faults", made, actions=(pause,), accounts=(account("B", *told.spans),)) == []
+
+    @pytest.mark.parametrize(
+        ("parameters", "ineffective"), [({}, True), ({"off": "presence"}, False), ({"members": 1}, False)], ids=str
+    )
+    def test_who_is_cut_off_from_etcd_renews_nothing(self, made, parameters, ineffective):
+        cut = action(Effect.CUT, "A", 4.0, 9.0, parameters=parameters)
+        renewed = account("A", renewal(3, 4, 6.0))
+        assert bool(breaches("faults", made, actions=(cut,), accounts=(renewed,))) is ineffective
+        later = account("A", renewal(3, 4, 6.0, 9.1))
+        assert breaches("faults", made, actions=(cut,), accounts=(later,)) == []
+
 
 class TestByHand:
     def test_what_a_fault_wrote_is_nobodys_fault(self, made):
