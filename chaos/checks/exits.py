@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from chaos.spans import Span
 
 KILLED = -9
+SUPERVISED = ("replica-", "lockd-")
+"""What the names of processes begin with whose ends are recorded: of others nobody knows whether they are there."""
+
 LOST_CODE = 1
 """Of whoever lost the lease, or failed."""
 
@@ -84,7 +87,7 @@ def _due(record: Record) -> Iterator[tuple[str, float, float, str]]:
         if (asked := _asked(record, end)) is not None:
             yield end.identity, asked, bound, "was asked to end"
     for action in _of(record, Effect.STOP):
-        if action.identity not in ended:
+        if action.identity not in ended and action.target.startswith(SUPERVISED):
             yield action.identity, action.at, bound, "was asked to end"
     led = beliefs(record)
     bound = timing.renew_deadline + timing.exit_seconds

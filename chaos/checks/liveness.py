@@ -13,13 +13,16 @@ if TYPE_CHECKING:
 
     from chaos.record import Action, Record
 
+STARTING = 15.0
+"""Seconds that a process may take to be started again and to stand by, on a busy machine."""
+
 
 def leaderless(record: Record) -> Iterator[Violation]:
     """In each quiet time that is long enough, a holder acquires or renews within the bound that `patience` gives."""
     for lock in record.locks:
         signs = _signs(record, lock)
         for healed, over, last in _quiet(record):
-            bound = patience(record, last)
+            bound = patience(record, last) + (STARTING if _all_ended(record, healed) else 0.0)
             if over < healed + bound or any(healed < at <= healed + bound for at in signs):
                 continue
             before = max((at for at in signs if at <= healed), default=None)
@@ -47,6 +50,13 @@ def patience(record: Record, last: Action) -> float:
     bound = timing.lease_duration + timing.longest_poll + record.slack
     stuck = last.effect in (Effect.CUT, Effect.STORE, Effect.PAUSE)
     return bound + (timing.lease_duration - timing.retry_period if stuck else 0.0)
+
+
+def _all_ended(record: Record, healed: float) -> bool:
+    """Is nobody left who had stood by? Then whoever comes has to start, and has not seen the last renewal."""
+    stood_by = {account.identity for account in record.accounts if account.lines and account.lines[0].at <= healed}
+    ended = {end.identity for end in record.exits if end.at <= healed + record.slack}
+    return bool(stood_by) and stood_by <= ended
 
 
 def _quiet(record: Record) -> Iterator[tuple[float, float, Action]]:

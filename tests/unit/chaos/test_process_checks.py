@@ -4,7 +4,7 @@ import pytest
 
 from chaos.checks import CHECKS, judge, judged
 from chaos.effect import Effect
-from chaos.record import CutOff, Record
+from chaos.record import CutOff, LogLine, Record
 from tests.harness.history import LOCK, HistoryMaker, pod
 from tests.harness.records import account, action, end, operation, record, renewal, span, term
 
@@ -216,6 +216,16 @@ class TestLiveness:
         made.renew("stranger")  # 4
         assert self.of(made, action(Effect.KEYS, "", 3.5, revisions=(4,))) == [("no-leader", "")]
 
+    def test_where_nobody_is_left_who_stood_by_somebody_has_to_start_first(self, made):
+        made.revision = 20
+        made.acquire("B")  # 21
+        line = LogLine(at=2.0, level="INFO", event="standing by")
+        both = (account("A", lines=(line,)), account("C", lines=(line,)))
+        kill = (action(Effect.KILL, "A", 3.5), action(Effect.KILL, "C", 3.5))
+        gone = (end("A", -9, 3.6), end("C", -9, 3.6))
+        assert breaches("liveness", made, actions=kill, accounts=both, exits=gone) == []
+        assert breaches("liveness", made, actions=kill, accounts=both, exits=gone[:1]) == [("no-leader", "")]
+
     def test_a_release_is_no_sign_of_life(self, made):
         made.release()  # 4
         assert self.of(made, action(Effect.STOP, "A", 3.5)) == [("no-leader", "")]
@@ -256,6 +266,10 @@ class TestExits:
         assert breaches("exits", made, exits=(end("A", 1, 5.6),), accounts=lost) == [("exit-late", "A")]
         assert breaches("exits", made, accounts=lost) == [("exit-late", "A")]
         assert breaches("exits", made, accounts=lost, until=5.0) == []
+
+    def test_of_a_client_nobody_knows_whether_it_is_there(self, made):
+        stop = (action(Effect.STOP, "lockctl", 4.0, target="lockctl-1"),)
+        assert breaches("exits", made, actions=stop) == []
 
     def test_a_process_that_stands_still_can_not_end(self, made):
         lost = (account("A", term(3, began=3.0, lost=4.0)),)
