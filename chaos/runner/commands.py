@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chaos.cluster.plan import FAST
+from chaos.cluster.sweeping import swept
 from chaos.faults.errors import NotAvailable
 from chaos.faults.registry import FAULTS, brief
 from chaos.journal.commands import fail_if_option, form_option, present, write
@@ -134,7 +135,7 @@ def run_command(stop: Callable[[], threading.Event]) -> click.Command:
         )
         kept = False
         try:
-            with failures():
+            with failures(), swept(folder, wanted=not given):
                 kept = _run(order, stop(), form, given=given)
         finally:
             if not (given or kept):
