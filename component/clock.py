@@ -12,6 +12,11 @@ LONGEST_WAIT = 1.0
 """Seconds a wait may last before the clock is read again: Python's waits stop while the system is suspended."""
 
 
+def nanoseconds(seconds: float) -> int:
+    """Seconds since 1970 as telemetry has them."""
+    return round(seconds * 1e6) * 1000  # a float of this size is good to a microsecond
+
+
 class Clock(Protocol):
     """A source of time and of waiting."""
 

@@ -43,17 +43,19 @@ class ElectionSpans:
         seen, record, takeover = before.observed.first_seen, before.observed.record, acquire.record.takeover
         holder = record.holder_identity if record is not None else ""
         links = _to_predecessor(record)
+        offset, sent = self._clock.wall() - self._clock.now(), unsettled.first_sent
         if won and takeover != "first":
-            self._emit("leader_election.detection", seen, unsettled.first_sent, links, by=takeover, holder=holder)
+            self._emit("leader_election.detection", seen, sent, links, offset, by=takeover, holder=holder)
         self._emit(
             "leader_election.acquire",
-            unsettled.first_sent,
+            sent,
             now,
             [*links, *_to_term(acquire.record.traceparent if won else "")],
+            offset,
             outcome="acquired" if won else "conflict",
             takeover=takeover,
             holder=holder,
-            seconds_since_last_seen=round(unsettled.first_sent - seen, 6),
+            seconds_since_last_seen=round(sent - seen, 6),
             transitions=acquire.record.leader_transitions,
             copies=unsettled.copies,
         )
@@ -119,12 +121,15 @@ class ElectionSpans:
         start: float,
         end: float,
         links: Sequence[tuple[str, Mapping[str, str]]],
+        offset: float | None = None,
         **attributes: str | float | bool,
     ) -> None:
+        """Emit one of them; `offset` is the wall clock's, so that what was one moment stays one."""
+        offset = self._clock.wall() - self._clock.now() if offset is None else offset
         tracing.emit(
             name,
-            start=self._wall(start),
-            end=self._wall(end),
+            start=start + offset,
+            end=end + offset,
             links=links,
             attributes={"identity": self._identity, "lock": self._lock, **attributes},
         )

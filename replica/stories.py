@@ -89,13 +89,13 @@ class PodStories:
             return
         story = self._told.get(pod.uid)
         if story is None:
-            if len(self._told) >= MOST:
+            caller = creator(pod)
+            trace_id = self._stories.chosen(pod.uid, caller)
+            if trace_id is None or len(self._told) >= MOST:
                 return
-            offset = clock.wall() - clock.now()
+            start = queued.first_seen + clock.wall() - clock.now()
             links = [(self._term, {"link.kind": "leadership_term"})]
-            began = self._stories.begin(pod.uid, queued.first_seen + offset, caller=creator(pod), links=links)
-            if began is None:
-                return
+            began = self._stories.begin_chosen(trace_id, start, caller=caller, links=links)
             story = self._told[pod.uid] = PodStory(began, queued, self._token, clock)
         story.attempts = queued.attempts
         story.tell("attempt", number=queued.attempts)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from opentelemetry import trace
 from opentelemetry.trace import Link, SpanKind, Status, StatusCode
 
+from component.clock import nanoseconds
 from component.tracing.context import Caller, link, parent_context, span_context, traceparent_of
 from component.tracing.installed import Installed
 from component.tracing.traceparent import parse
@@ -78,22 +79,14 @@ def begin(
     *,
     links: Sequence[Link] = (),
     attributes: Mapping[str, AttributeValue] | None = None,
-    kind: SpanKind = SpanKind.INTERNAL,
-    scope: str = "lockd",
 ) -> Span:
     """Start a span that is recorded whatever the sampler says, as a root; whoever starts it ends it.
 
-    Nobody wants spans: one that records nothing.
+    It takes attributes, and nothing else that spans may have, so that it costs little. Nobody wants spans: one that
+    records nothing.
     """
     if Installed.provider is None:
         return trace.INVALID_SPAN
-    from component.tracing.provider import forced  # noqa: PLC0415 - imported by `setup` already
+    from component.tracing.light import Light  # noqa: PLC0415 - imported by `setup` already
 
-    with forced(None):
-        return Installed.tracer(scope, Installed.provider).start_span(
-            name, context=parent_context(None), kind=kind, attributes=attributes, links=links
-        )
-
-
-def nanoseconds(seconds: float) -> int:
-    return round(seconds * 1e6) * 1000  # a float of this size is good to a microsecond
+    return Light(name, links, dict(attributes or {}))

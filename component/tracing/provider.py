@@ -61,10 +61,10 @@ class Ids(IdGenerator):
     """Random ids, which no seed of `random` repeats, but for a span that was named beforehand."""
 
     def generate_trace_id(self) -> int:
-        return _forced.ids.trace_id if _forced.ids else _random(128)
+        return _forced.ids.trace_id if _forced.ids else random_id(128)
 
     def generate_span_id(self) -> int:
-        return _forced.ids.span_id if _forced.ids else _random(64)
+        return _forced.ids.span_id if _forced.ids else random_id(64)
 
     def is_trace_id_random(self) -> bool:
         return True
@@ -156,10 +156,24 @@ def file_sink(file: TraceFile) -> Sink[ReadableSpan]:
 def otlp_sink(environ: Mapping[str, str]) -> Sink[ReadableSpan]:
     """An exporter over gRPC, set up by the environment; takes a while to import."""
     from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - slow
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (  # noqa: PLC0415 - slow
+        ExportTraceServiceRequest,
+    )
     from opentelemetry.sdk.trace.export import SpanExportResult  # noqa: PLC0415 - slow
 
+    from component.tracing import otlpwire  # noqa: PLC0415 - with it
+
+    class Exporter(OTLPSpanExporter):
+        """Encodes spans our own way, as far as that goes."""
+
+        def _translate_data(self, data: Sequence[ReadableSpan]) -> ExportTraceServiceRequest:
+            try:
+                return ExportTraceServiceRequest.FromString(otlpwire.request(data))
+            except otlpwire.Unencodable:
+                return super()._translate_data(data)
+
     reasons = quieted()
-    exporter = OTLPSpanExporter(timeout=environment.export_timeout("TRACES", environ))
+    exporter = Exporter(timeout=environment.export_timeout("TRACES", environ))
 
     def take(spans: Sequence[ReadableSpan]) -> None:
         if exporter.export(spans) is not SpanExportResult.SUCCESS:
@@ -172,5 +186,5 @@ _ids = random.Random(secrets.randbits(256))  # noqa: S311 - unique is enough, no
 """Seeded by the system once: each system call lets another thread have the interpreter, and a span needs two."""
 
 
-def _random(bits: int) -> int:
+def random_id(bits: int) -> int:
     return _ids.getrandbits(bits) or 1

@@ -7,10 +7,11 @@ import secrets
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
+from opentelemetry.context import Context
 from opentelemetry.trace import SpanKind
 
+from component.clock import nanoseconds
 from component.tracing.context import Caller, link, parent_context
-from component.tracing.emitting import nanoseconds
 from component.tracing.installed import Installed
 from component.tracing.traceparent import RANDOM, SAMPLED, Traceparent, parse
 
@@ -114,11 +115,25 @@ class Stories:
                 sampler follows parents, as it does by default.
             links: As `emit` takes them.
         """
+        trace_id = self.chosen(subject, caller)
+        return None if trace_id is None else self.begin_chosen(trace_id, start, caller=caller, links=links)
+
+    def chosen(self, subject: str, caller: Caller | None = None) -> int | None:
+        """The trace id of a subject's stories, or None when it isn't sampled: what to ask before all else."""
         if Installed.provider is None:
             return None
         trace_id = int.from_bytes(blake2b(subject.encode(errors="replace"), digest_size=16).digest()) or 1
-        if not self._sampled(trace_id, caller):
-            return None
+        return trace_id if self._sampled(trace_id, caller) else None
+
+    def begin_chosen(
+        self,
+        trace_id: int,
+        start: float,
+        *,
+        caller: Caller | None = None,
+        links: Sequence[tuple[str, Mapping[str, str]]] = (),
+    ) -> Story:
+        """As `begin`, for a subject that was chosen."""
         ids = Traceparent(trace_id, _spans.getrandbits(64) or 1, SAMPLED | RANDOM)
         story = Story(self._name, ids, start, links)
         if caller is not None:
@@ -129,7 +144,7 @@ class Stories:
         if Installed.sampler_chosen and Installed.provider is not None:
             from opentelemetry.sdk.trace.sampling import Decision  # noqa: PLC0415 - imported by `setup` already
 
-            context = parent_context(caller)
+            context = parent_context(caller) if caller is not None else _NOBODY
             chosen = Installed.provider.sampler.should_sample(context, trace_id, self._name, SpanKind.INTERNAL)
             return chosen.decision is not Decision.DROP
         above = parse(caller.traceparent) if caller is not None else None
@@ -138,4 +153,5 @@ class Stories:
         return trace_id & 0xFFFF_FFFF_FFFF_FFFF < self._below
 
 
+_NOBODY = Context()
 _spans = random.Random(secrets.randbits(256))  # noqa: S311 - unique is enough, nobody has to be kept from guessing

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from component.tracing import otlpjson
 
@@ -13,6 +15,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from opentelemetry.sdk.trace import ReadableSpan
+
+
+def _encoded(request: dict[str, Any]) -> bytes:
+    """As JSON; half of a surrogate pair, which UTF-8 has no place for, becomes a question mark."""
+    try:
+        return msgspec.json.encode(request)
+    except UnicodeEncodeError:
+        return json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
 
 
 class TraceFile:
@@ -32,7 +42,7 @@ class TraceFile:
         Raises:
             OSError: It didn't take all of it, as on a full disk; the next line begins anew.
         """
-        line = json.dumps(otlpjson.request(spans), ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
+        line = _encoded(otlpjson.request(spans))
         rest = memoryview(b"\n" * self._torn + line + b"\n")
         while rest:
             written = os.write(self._fd, rest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 SAMPLED = 0x01
 """Flag: the caller may have recorded the span."""
@@ -36,6 +37,7 @@ class Traceparent:
         return f"00-{self.trace_id:032x}-{self.span_id:016x}-{self.flags:02x}"
 
 
+@lru_cache(maxsize=1024)  # those of a term and of a batch are read for each of their pods
 def parse(text: str) -> Traceparent | None:
     """What `text` names, or None when it isn't a traceparent: a bad one is as good as none."""
     found = _FORM.fullmatch(text.strip())

@@ -61,7 +61,11 @@ class Leader:
         ]
         traced = [f"--trace-file={folder / 'trace.jsonl'}"] if file else []
         told = {name: value for name, value in environment().items() if not name.startswith("OTEL_")}
-        told |= {"OTEL_METRICS_EXPORTER": "none", **({"OTEL_EXPORTER_OTLP_ENDPOINT": otlp} if otlp else {})}
+        told |= {
+            "OTEL_METRICS_EXPORTER": "none",
+            "OTEL_EXPORTER_OTLP_TIMEOUT": "60",
+            **({"OTEL_EXPORTER_OTLP_ENDPOINT": otlp} if otlp else {}),
+        }
         self.child = Child(
             [sys.executable, *program, "run", *words, *traced],
             log=folder / f"{self.prefix[1:]}.log",
