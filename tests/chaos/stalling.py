@@ -1,0 +1,86 @@
+"""Starts a replica that can be stopped between asking whether it leads and sending what only a leader may write.
+
+`python stalling.py run [flags of replica run]`. When the file named by LOCKD_STALL_FILE is there at that moment, it is
+removed and the process stops itself (SIGSTOP). Once somebody lets it go on, what it had decided to write goes out, and
+etcd's answer, `applied` or `refused`, into that file's neighbour with the suffix `.reply`.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from component.clock import SystemClock
+from lockd.etcd.gateway import Gateway
+from lockd.etcd.retry import settle
+from lockd.ports import Txn
+from replica.__main__ import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+VARIABLE = "LOCKD_STALL_FILE"
+PATIENCE = 30.0
+CLOCK = SystemClock()
+
+
+def binds(txn: Txn) -> bool:
+    """Is it a guarded write of pods?"""
+    guarded = any("/terms/" in compare.key for compare in txn.compares)
+    return guarded and any("/pods/" in compare.key for op in txn.then if isinstance(op, Txn) for compare in op.compares)
+
+
+class Stall:
+    """One stall, and the write that comes after it."""
+
+    def __init__(self, order: Path) -> None:
+        self._order = order
+        self._answered = threading.Event()
+        self._answered.set()
+
+    def before(self, gateway: Gateway, txn: Txn) -> None:
+        """Stop here if that was ordered, then send the transaction before anything else is asked."""
+        try:
+            self._order.unlink()
+        except FileNotFoundError:
+            return
+        self._answered.clear()
+        os.kill(os.getpid(), signal.SIGSTOP)
+        try:
+            # Its connections may have been given up while it stood: identical copies go out until one is answered.
+            reply = settle(gateway, txn, clock=CLOCK, stop=threading.Event(), attempt=2.0, within=PATIENCE)
+            self._order.with_suffix(".reply").write_text("applied" if reply.succeeded else "refused", encoding="utf-8")
+        finally:
+            self._answered.set()
+
+    def outlasted(self, leave: Callable[[int], Any]) -> Callable[[int], Any]:
+        """An exit that waits until the write is answered: the exit is not what keeps it from doing harm."""
+
+        def late(code: int) -> Any:
+            self._answered.wait(PATIENCE)
+            return leave(code)
+
+        return late
+
+
+def start(order: Path) -> None:
+    """Patch, then start."""
+    stall, send = Stall(order), Gateway.send
+
+    def stalling(self: Gateway, txn: Txn, *arguments: Any, **named: Any) -> Any:
+        if binds(txn):
+            stall.before(self, txn)
+        return send(self, txn, *arguments, **named)
+
+    Gateway.send = stalling  # type: ignore[method-assign]
+    os._exit = stall.outlasted(os._exit)  # type: ignore[assignment]
+    faulthandler.dump_traceback_later = lambda *_, **__: None  # type: ignore[assignment]  # nor is the watchdog
+    main()
+
+
+if __name__ == "__main__":
+    start(Path(os.environ[VARIABLE]))
