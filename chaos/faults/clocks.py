@@ -65,15 +65,17 @@ class ShiftClock:
 
     def apply(self, scene: Scene, targets: Sequence[Target]) -> Applied:
         files = {target: _file(target) for target in targets}
-        moment = Moment.now(scene.clock)
-        proofs = []
         with Undo() as undo:
             for target, file in files.items():
                 promise = scene.guard.promise(Overwrite(str(file), encoded(0.0).hex()))
                 undo.add(partial(_set_right, scene, target, file, promise))
+            moment = Moment.now(scene.clock)
+            for file in files.values():
                 write(file, self.by)
-                look = partial(_reads, scene, target, self.by)
-                proofs.append(shown(scene, look, f"the clock of {target.name} is not shifted"))
+            proofs = [
+                shown(scene, partial(_reads, scene, target, self.by), f"the clock of {target.name} is not shifted")
+                for target in targets
+            ]
         return Effect(moment, "; ".join(proofs), undo)
 
 

@@ -83,6 +83,7 @@ class Custody:
             StoreError: etcd can't be asked.
         """
         allow(self.scene.gateway, self.scene.lock.prefix)
+        self._guard.start()
         return self
 
     def __exit__(

@@ -52,18 +52,25 @@ class _Kept:
 
 
 class GuardProcess:
-    """A `Guard`; its process starts with the first promise and ends with `close`, or, having healed, with us."""
+    """A `Guard`; its process begins with `start`, and ends with `close` or, having healed, with us."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self._number = 0
+        self._kept: set[int] = set()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def start(self) -> None:
+        """Begin, and don't wait until it is there: a promise does."""
+        with self._lock:
+            if self._process is None:
+                self._process = _start()
 
     def promise(self, remedy: Remedy) -> _Kept:
         with self._lock:
@@ -72,11 +79,13 @@ class GuardProcess:
             self._number += 1
             if not self._say(self._process, self._number, f"+ {self._number} {remedies.encode(remedy)}"):
                 raise NotApplied("the guard process, which heals if this one is killed, does not answer")
+            self._kept.add(self._number)
             return _Kept(self, self._number)
 
     def forget(self, number: int) -> None:
         """Drop a remedy."""
         with self._lock:
+            self._kept.discard(number)
             if self._process is not None:
                 self._say(self._process, number, f"- {number}")
 
@@ -88,6 +97,8 @@ class GuardProcess:
             return
         with suppress(OSError):
             process.stdin.close()
+        if not self._kept:
+            process.kill()  # it may be starting still, and has nothing to do
         try:
             process.wait(PATIENCE)
         except subprocess.TimeoutExpired:

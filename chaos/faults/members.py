@@ -40,13 +40,14 @@ class QuorumLoss:
 
     def apply(self, scene: Scene, targets: Sequence[Target]) -> Applied:  # noqa: ARG002  # aimed at the cluster
         members = [member for member in scene.cluster.etcd_members() if process(member).alive]
-        chosen = scene.random.sample(members, len(members) // 2 + 1) if members else []
-        moment = Moment.now(scene.clock)
+        if not members:
+            raise NotApplied("no etcd member is running")
+        chosen = scene.random.sample(members, len(members) // 2 + 1)
         with Undo() as undo:
             undo.add(lambda: undone(scene, lambda: answers(scene), "etcd does not answer"))
-            proofs = [halted(scene, undo, member, self.how) for member in chosen]
-            proofs.append(shown(scene, lambda: _silent(scene), "etcd went on answering"))
-        return Effect(moment, "; ".join(proofs), undo)
+            moment, halting = halted(scene, undo, chosen, self.how)
+            proof = shown(scene, lambda: _silent(scene), "etcd went on answering")
+        return Effect(moment, f"{halting}; {proof}", undo)
 
 
 @dataclass(frozen=True, slots=True)

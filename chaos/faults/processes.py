@@ -65,35 +65,38 @@ class Pause:
     needs: ClassVar[frozenset[Need]] = NOTHING
 
     def apply(self, scene: Scene, targets: Sequence[Target]) -> Applied:
-        moment = Moment.now(scene.clock)
         with Undo() as undo:
-            proofs = [halted(scene, undo, target, "pause") for target in targets]
-        return Effect(moment, "; ".join(proofs), undo)
+            moment, proof = halted(scene, undo, targets, "pause")
+        return Effect(moment, proof, undo)
 
 
 def process(target: Target) -> Process:
     return Process(target.pid, target.started)
 
 
-def halted(scene: Scene, undo: Undo, target: Target, how: str) -> str:
-    """Stop a process (`pause`), or `kill` an etcd member, and give the proof.
+def halted(scene: Scene, undo: Undo, targets: Sequence[Target], how: str) -> tuple[Moment, str]:
+    """Stop processes (`pause`), or `kill` etcd members; gives the moment just before, and the proof.
 
     Args:
-        undo: Gets what has it go on, or starts it again.
+        undo: Gets what has them go on, or starts them again.
 
     Raises:
-        NotApplied: It goes on.
+        NotApplied: One goes on.
     """
     paused = how == "pause"
-    remedy = Continue(target.pid, target.started) if paused else Start(str(scene.folder), target.name)
-    promise = scene.guard.promise(remedy)
-    undo.add(partial(_gone_on if paused else _started_again, scene, target, promise))
-    try:
-        (scene.cluster.pause if paused else scene.cluster.kill)(target)
-    except Gone as error:
-        raise NotApplied(f"{target.name} (pid {target.pid}) had ended before") from error
-    look = partial(_stopped, target) if paused else partial(gone, target, "killed")
-    return shown(scene, look, f"{target.name} (pid {target.pid}) goes on")
+    for target in targets:
+        remedy = Continue(target.pid, target.started) if paused else Start(str(scene.folder), target.name)
+        promise = scene.guard.promise(remedy)
+        undo.add(partial(_gone_on if paused else _started_again, scene, target, promise))
+    moment = Moment.now(scene.clock)
+    for target in targets:
+        try:
+            (scene.cluster.pause if paused else scene.cluster.kill)(target)
+        except Gone as error:
+            raise NotApplied(f"{target.name} (pid {target.pid}) had ended before") from error
+    looks = {target: partial(_stopped, target) if paused else partial(gone, target, "killed") for target in targets}
+    proofs = [shown(scene, look, f"{target.name} (pid {target.pid}) goes on") for target, look in looks.items()]
+    return moment, "; ".join(proofs)
 
 
 def restart(scene: Scene, target: Target) -> str:

@@ -10,6 +10,7 @@ import pytest
 from chaos.faults.custody import Custody
 from chaos.faults.effect import Effect, Moment
 from chaos.faults.errors import NotApplied, NotAvailable, NotHealed
+from chaos.faults.guard import GuardProcess
 from lockd.ports import KeyValue, LockName
 
 LOCK = LockName("/lockd", "kube-system", "kube-scheduler")
@@ -43,6 +44,12 @@ class Noted:
             raise NotHealed(self.stubborn.pop())
         self.done.append(f"heal {self.name}")
         return f"{self.name} is undone"
+
+
+@pytest.fixture(autouse=True)
+def no_guard(monkeypatch):
+    """None of these faults needs one."""
+    monkeypatch.setattr(GuardProcess, "start", lambda _: None)
 
 
 @pytest.fixture
