@@ -75,11 +75,34 @@ def measured(brackets: Sequence[Bracket], lag: float) -> ClockMap | None:
     """
     if not brackets:
         return None
-    offsets = [(each.sent, each.seen - (each.sent + each.replied) / 2) for each in brackets]
-    error = max(max(each.replied - each.sent, lag) for each in brackets)
+    best = _best(brackets, lag)
+    error = max(found.error for found in best)
+    offsets = [(each.sent, found.offset) for each, found in zip(brackets, best, strict=True)]
     # A clock that was set by less than it ran between two commits leaves moments that may belong to either.
     for (before, old), (after, new) in pairwise(offsets):
         passed = after + new - before - old
         if error < abs(new - old) <= passed + error:
             error = abs(new - old)
     return ClockMap(tuple(offsets), error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Offset:
+    """What one commit tells: ours - its clock, and by how much that may be off."""
+
+    offset: float
+    error: float
+
+
+def _best(brackets: Sequence[Bracket], lag: float) -> list[_Offset]:
+    """For each commit the offset that was told most closely while the clock was set as it was then."""
+    told = [
+        _Offset(each.seen - (each.sent + each.replied) / 2, max(each.replied - each.sent, lag)) for each in brackets
+    ]
+    runs: list[list[_Offset]] = []
+    for each in told:
+        if runs and all(abs(each.offset - other.offset) <= each.error + other.error for other in runs[-1]):
+            runs[-1].append(each)
+        else:
+            runs.append([each])
+    return [min(run, key=lambda found: found.error) for run in runs for _ in run]

@@ -58,6 +58,14 @@ def test_a_clock_that_is_set_is_followed():
     assert clock.error < 0.02
 
 
+def test_a_slow_commit_does_not_blur_what_a_quick_one_told():
+    quick = Bracket(WALL + 1.0, WALL + 1.01, seen=1.005)
+    slow = Bracket(WALL + 2.0, WALL + 2.9, seen=2.1)
+    clock = clocks.measured([slow, quick, slow], 0.0)
+    assert clock.error == pytest.approx(0.01, rel=1e-3)
+    assert clock.ours(WALL + 2.0) == pytest.approx(2.0, abs=0.01)
+
+
 def test_a_small_step_makes_moments_uncertain():
     told = [Bracket(WALL + 1.0, WALL + 1.01, seen=1.0), Bracket(WALL + 3.0, WALL + 3.01, seen=2.5)]
     assert clocks.measured(told, 0.0).error == pytest.approx(0.5)
