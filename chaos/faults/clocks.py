@@ -97,7 +97,8 @@ def equipped(folder: Path, names: Sequence[str]) -> dict[str, dict[str, str]]:
     words = (compiler, "-O2", "-shared", "-fPIC", "-o", str(library), str(SOURCE))
     made = subprocess.run(words, capture_output=True, text=True, timeout=COMPILING, check=False)  # noqa: S603  # `cc`, and files of ours
     if made.returncode:
-        said = next((line for line in made.stderr.splitlines() if "error" in line), made.stderr.strip())
+        lines = made.stderr.strip().splitlines() or [f"it ended with code {made.returncode}"]
+        said = next((line for line in lines if "error" in line), lines[0])
         raise NotAvailable(f"{compiler} can't make the library that shifts wall clocks: {said}")
     for name in names:
         (place / name).write_bytes(encoded(0.0))

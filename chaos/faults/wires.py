@@ -144,7 +144,7 @@ class Wires:
                 return None
 
     def _held_back(self, link: Link, rule: Rule, dialled: socket.socket) -> str | None:
-        end = self._scene.clock.now() + GLANCE
+        end = self._scene.clock.now() + min(GLANCE, self._scene.patience)
         while True:
             now = self._links.counters(link)
             ways = {Direction.TO: (now.to_held,), Direction.FROM: (now.from_held,)}

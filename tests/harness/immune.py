@@ -6,7 +6,6 @@ import http.server
 import os
 import random
 import socketserver
-import sys
 import threading
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from chaos.proxy.rule import Rule
     from lockd.etcd.embedded import Embedded
 
-PATIENCE = 0.3
+PATIENCE = 0.1
 
 
 class Immune:
@@ -180,9 +179,7 @@ def immune(etcd: Embedded, prefix: str, folder: Path) -> Iterator[Scene]:
         }
         replicas = []
         for name in ("replica-1", "replica-2"):
-            child = Child(
-                [sys.executable, "-c", "import signal; signal.pause()"], log=folder / "log", environment=environment
-            )
+            child = Child(["/bin/sleep", "1000"], log=folder / "log", environment=environment)
             undo.callback(child.kill)
             eventually(lambda made=child: clocks.VARIABLE in clocks.environment(made.process), within=30.0)
             replicas.append(Target(name, name, child.pid, child.process.started, f"http://{live}"))

@@ -14,7 +14,7 @@ from tests.harness.wait import eventually
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    with hurtable(tmp_path_factory.mktemp("hurt") / "cluster", members=1, replicas=1) as made:
+    with hurtable(tmp_path_factory.mktemp("hurt") / "cluster", members=1, replicas=1, needs=()) as made:
         yield made
 
 
