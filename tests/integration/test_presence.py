@@ -154,6 +154,13 @@ def test_a_killed_process_is_gone(watching):
         watching.until_gone()
 
 
+def test_a_killed_process_is_gone_through_a_link_too(watching):
+    with process() as (child, address), Proxy(address) as proxy:
+        watching.follow(proxy.endpoint)
+        child.kill()
+        watching.until_gone()
+
+
 def test_a_process_that_exits_without_a_word_is_gone(watching):
     with serve() as one:
         watching.follow(one.address)
