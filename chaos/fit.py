@@ -46,10 +46,10 @@ def refusals(spec: PodSpec, name: str, node: Stored, room: Room) -> tuple[str, .
         return spec.unsupported
     if node.unschedulable and not _tolerated(spec.tolerations, CORDON, "", "NoSchedule"):
         return ("unschedulable",)
-    for taint in node.taints:
-        if taint.effect in {"NoSchedule", "NoExecute"} and not _tolerates(spec.tolerations, taint):
+    for taint in _hard(node):
+        if not _tolerates(spec.tolerations, taint):
             return (f"untolerated taint {taint}",)
-    if any(node.labels.get(key) != value for key, value in spec.node_selector) or not _attracted(spec, name, node):
+    if not _wanted(spec, name, node):
         return ("node affinity/selector",)
     if any(_clash(port, taken) for port in spec.host_ports for taken in room.ports[name]):
         return ("host ports",)
@@ -61,20 +61,20 @@ def refusals(spec: PodSpec, name: str, node: Stored, room: Room) -> tuple[str, .
     )
 
 
-def unjudged(spec: PodSpec) -> str:
-    """What a pod asks for that depends on more than a node by itself; "" if nothing does."""
-    if any(each.when_unsatisfiable == "DoNotSchedule" for each in spec.spread):
-        return "topology spread"
-    affinity = spec.affinity
-    if affinity is not None and affinity.pod_affinity is not None and affinity.pod_affinity.required:
-        return "pod affinity"
-    return "pod anti-affinity" if keeps_others_off(spec) else ""
+def admits(spec: PodSpec, name: str, node: Stored, *, taints: bool, affinity: bool) -> bool:
+    """Do a node's taints, and what the pod asks of nodes, let a pod go there? Each only if it is to be asked."""
+    if taints and not all(_tolerates(spec.tolerations, each) for each in _hard(node)):
+        return False
+    return not affinity or _wanted(spec, name, node)
 
 
-def keeps_others_off(spec: PodSpec | None) -> bool:
-    """Does a pod have required anti-affinity, which may refuse other pods as well?"""
-    affinity = spec.affinity if spec is not None else None
-    return affinity is not None and affinity.pod_anti_affinity is not None and bool(affinity.pod_anti_affinity.required)
+def _hard(node: Stored) -> list[Taint]:
+    return [each for each in node.taints if each.effect in {"NoSchedule", "NoExecute"}]
+
+
+def _wanted(spec: PodSpec, name: str, node: Stored) -> bool:
+    selected = all(node.labels.get(key) == value for key, value in spec.node_selector)
+    return selected and _attracted(spec, name, node)
 
 
 def _tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
@@ -101,12 +101,13 @@ def _term_holds(term: NodeSelectorTerm, name: str, labels: Mapping[str, str]) ->
     if not term.match_expressions and not term.match_fields:
         return False
     fields = {"metadata.name": name}
-    return all(_holds(each, labels) for each in term.match_expressions) and all(
-        _holds(each, fields) for each in term.match_fields
+    return all(holds(each, labels) for each in term.match_expressions) and all(
+        holds(each, fields) for each in term.match_fields
     )
 
 
-def _holds(requirement: Requirement, labels: Mapping[str, str]) -> bool:
+def holds(requirement: Requirement, labels: Mapping[str, str]) -> bool:
+    """Do labels meet an expression?"""
     value = labels.get(requirement.key)
     match requirement.operator:
         case "In":

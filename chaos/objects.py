@@ -45,7 +45,7 @@ class Stored:
         deleting: A pod that is marked for deletion.
         scheduler: The name of the scheduler that a pod asks for, or that reports an event.
         allocatable: What a node has, by resource.
-        labels: A node's.
+        labels: A node's, a pod's or a namespace's.
         taints: A node's, without the one that cordoning stands for.
         unschedulable: A node that is cordoned.
         concerns: The uids that an event names.
@@ -93,6 +93,7 @@ def _digest(stored: Object, value: bytes) -> Stored:
             return Stored(
                 token=stored.token,
                 uid=stored.uid,
+                labels=stored.labels,
                 node=stored.node,
                 requests=dict(stored.spec.requests),
                 spec=stored.spec,
@@ -117,4 +118,4 @@ def _digest(stored: Object, value: bytes) -> Stored:
             uids = frozenset(reference.uid for reference in named if reference is not None and reference.uid)
             return Stored(token=stored.token, uid=stored.uid, concerns=uids, scheduler=stored.controller)
         case _:
-            return Stored(token=stored.token, uid=stored.uid)
+            return Stored(token=stored.token, uid=stored.uid, labels=stored.labels)

@@ -6,14 +6,16 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from chaos.fit import Room, keeps_others_off, refusals, unjudged
+from chaos.fit import Room, refusals
+from chaos.neighbours import Neighbour, Neighbourhood
 from chaos.pods import lives
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from chaos.ledger import Ledger
     from chaos.objects import Stored
     from chaos.pods import PodLife
-    from replica.api.podspec import PodSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +62,25 @@ def unplaced(ledger: Ledger) -> tuple[Unplaced, ...]:
     if not pending:
         return ()
     # A node without a name can't be: its key has one.
-    nodes = {key.partition("/")[2]: stored for key, stored in sorted(ledger.final.items()) if key.startswith("nodes/")}
-    pods = [stored for key, stored in ledger.final.items() if key.startswith("pods/")]
-    judge = _Judge(nodes, Room(pods), shy=any(each.node and keeps_others_off(each.spec) for each in pods))
+    nodes, namespaces = (
+        {key.removeprefix(kind): stored for key, stored in sorted(ledger.final.items()) if key.startswith(kind)}
+        for kind in ("nodes/", "namespaces/")
+    )
+    pods = {key: stored for key, stored in ledger.final.items() if key.startswith("pods/")}
+    near = [found for key, stored in pods.items() if (found := Neighbour.of(key, stored)) is not None]
+    spaces = {name: stored.labels for name, stored in namespaces.items()}
+    judge = _Judge(nodes, Room(pods.values()), Neighbourhood(nodes, near, spaces))
     return tuple(Unplaced(pod, pod.last.message, judge.verdict(pod)) for pod in pending)
 
 
 class _Judge:
-    """Holds pods against the nodes as they stand; equal pods once.
+    """Holds pods against the nodes as they stand; equal pods once."""
 
-    Args:
-        shy: Does a pod on some node keep others off it?
-    """
-
-    def __init__(self, nodes: dict[str, Stored], room: Room, *, shy: bool) -> None:
+    def __init__(self, nodes: dict[str, Stored], room: Room, neighbourhood: Neighbourhood) -> None:
         self._nodes = nodes
         self._room = room
-        self._shy = shy
-        self._known: dict[PodSpec, Verdict] = {}
+        self._neighbourhood = neighbourhood
+        self._known: dict[Hashable, Verdict] = {}
 
     def verdict(self, pod: PodLife) -> Verdict:
         spec = pod.last.spec
@@ -87,17 +90,20 @@ class _Judge:
             return Verdict(unjudged="scheduling gates")
         if pod.last.group:
             return Verdict(unjudged="pod group")
-        if spec not in self._known:
-            self._known[spec] = self._read(spec)
-        return self._known[spec]
+        asks = Neighbour(pod.key.split("/")[1], pod.last.labels, spec)
+        kind = asks.namespace, frozenset(asks.labels.items()), spec
+        if kind not in self._known:
+            self._known[kind] = self._read(asks)
+        return self._known[kind]
 
-    def _read(self, spec: PodSpec) -> Verdict:
-        if why := unjudged(spec) or ("other pods' anti-affinity" if self._shy else ""):
-            return Verdict(unjudged=why)
+    def _read(self, asks: Neighbour) -> Verdict:
         reasons: Counter[str] = Counter()
         fits = ""
+        kept_off = self._neighbourhood.refusals(asks)
         for name, node in self._nodes.items():
-            found = refusals(spec, name, node, self._room)
+            found = refusals(asks.spec, name, node, self._room)
+            if not found and name in kept_off:
+                found = (kept_off[name],)
             reasons.update(found)
             if not found and not fits:
                 fits = name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chaos.fit import Room, refusals, unjudged
+from chaos.fit import Room, admits, refusals
 from chaos.history import Change
 from chaos.objects import read
 from tests.harness.objects import node_value, pod_value
@@ -140,12 +140,11 @@ def test_a_pod_that_needs_a_volume_fits_nowhere():
     assert "persistentVolumeClaim" in reason
 
 
-def test_what_depends_on_other_pods_is_not_judged():
-    term = [{"topologyKey": "zone", "labelSelector": {}}]
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": term}
-    spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
-    assert unjudged(pod(affinity={"podAffinity": required}).spec) == "pod affinity"
-    assert unjudged(pod(affinity={"podAntiAffinity": required}).spec) == "pod anti-affinity"
-    assert unjudged(pod(topologySpreadConstraints=[spread]).spec) == "topology spread"
-    anyway = {**spread, "whenUnsatisfiable": "ScheduleAnyway"}
-    assert unjudged(pod(topologySpreadConstraints=[anyway]).spec) == ""
+def test_what_a_node_admits_of_itself():
+    asked = pod(nodeSelector={"disk": "ssd"}).spec
+    tainted = node(labels={"disk": "hdd"}, taints=(TAINT,))
+    assert admits(asked, "n1", tainted, taints=False, affinity=False)
+    assert not admits(asked, "n1", tainted, taints=True, affinity=False)
+    assert not admits(asked, "n1", tainted, taints=False, affinity=True)
+    tolerant = pod(tolerations=[{"operator": "Exists"}]).spec
+    assert admits(tolerant, "n1", tainted, taints=True, affinity=True)

@@ -22,7 +22,7 @@ from replica.plugins.pod_topology_spread import PodTopologySpread
 from tests.harness import plain_neighbours as plain
 from tests.harness.clock import ManualClock
 from tests.harness.framework import runtime_of
-from tests.harness.neighbours import DrawnCrowd
+from tests.harness.neighbours import DrawnCrowd, neighbour
 
 ROUNDS = 2
 seeds = st.integers(0, 2**40)
@@ -105,10 +105,7 @@ def check_dry_run(plugin, rule, crowd, asked, state):
     assert refused(plugin, state, ask, view) == rule(ask, crowd)
 
 
-@pytest.mark.parametrize("args", SPREADS, ids=["system", "list"])
-@settings(max_examples=25)
-@given(seeds)
-def test_spread_refuses_what_a_plain_reading_refuses(args, seed):
+def spread_filter_agrees(args, seed):
     plugin = spread_of(args)
     defaults = strict.decode(args, PodTopologySpreadArgs).default_constraints
     for crowd, view, asks in rounds(seed):
@@ -116,9 +113,7 @@ def test_spread_refuses_what_a_plain_reading_refuses(args, seed):
             check_filter(plugin, lambda pod, at: plain.spread_refusals(pod, at, defaults), crowd, view, ask)
 
 
-@settings(max_examples=40)
-@given(seeds)
-def test_affinity_refuses_what_a_plain_reading_refuses(seed):
+def affinity_filter_agrees(seed):
     plugin = None
     for crowd, view, asks in rounds(seed):
         plugin = plugin or affinity_of(crowd, {})
@@ -147,13 +142,10 @@ def drawn_feasible(crowd, view):
     return feasible, {name: crowd.nodes[name] for name, row in view.index.items() if feasible[row]}
 
 
-@pytest.mark.parametrize("args", SPREADS, ids=["system", "list"])
-@settings(max_examples=25)
-@given(seeds)
-def test_spread_scores_as_a_plain_reading_does(args, seed):
+def spread_scores_agree(args, seed):
     plugin = spread_of(args)
     decoded = strict.decode(args, PodTopologySpreadArgs)
-    defaults = plugin.constraints(DrawnCrowd(0).ask().__class__(name="q", owner="o"))
+    defaults = plugin.constraints(neighbour(owner="r"))
     for crowd, view, asks in rounds(seed):
         for ask in asks:
             feasible, nodes = drawn_feasible(crowd, view)
@@ -161,10 +153,7 @@ def test_spread_scores_as_a_plain_reading_does(args, seed):
             assert scored(plugin, ask, view, feasible) == want
 
 
-@pytest.mark.parametrize("args", AFFINITIES, ids=["default", "no weight", "ignoring"])
-@settings(max_examples=25)
-@given(seeds)
-def test_affinity_scores_as_a_plain_reading_does(args, seed):
+def affinity_scores_agree(args, seed):
     plugin = None
     for crowd, view, asks in rounds(seed):
         plugin = plugin or affinity_of(crowd, args)
@@ -180,9 +169,7 @@ def test_affinity_scores_as_a_plain_reading_does(args, seed):
             assert (scored(plugin, ask, view, feasible) or dict.fromkeys(nodes, 0)) == want
 
 
-@settings(max_examples=40)
-@given(seeds)
-def test_sharing_the_rest_chooses_as_a_pass_by_all_plugins_does(seed):
+def sharing_is_exact(seed):
     crowd = DrawnCrowd(seed)
     shared, alone = (
         Handle(ManualClock(), random.Random(seed), WaitingPods(), listers={"Namespace": crowd.namespaces})  # noqa: S311
@@ -190,7 +177,7 @@ def test_sharing_the_rest_chooses_as_a_pass_by_all_plugins_does(seed):
     )
     runtime, evaluator = runtime_of(with_handle=shared), runtime_of(with_handle=alone)._evaluator
     kinds = [crowd.ask() for _ in range(3)]
-    for _ in range(15):
+    for _ in range(12):
         ask, view = crowd.again(crowd.draw.choice(kinds)), crowd.table.snapshot()
         alone.draw.setstate(shared.draw.getstate())
         found = runtime.place(CycleState(sampled=crowd.draw.random() < 0.3), ask, view)
@@ -213,3 +200,49 @@ def test_sharing_the_rest_chooses_as_a_pass_by_all_plugins_does(seed):
 def plain_kind(runtime, ask, view):
     """Is it one that relational plugins look at? Ties of others are drawn in an order of their own."""
     return bool(runtime._evaluator._related.concerned(CycleState(), ask, view))
+
+
+@pytest.mark.parametrize("args", SPREADS, ids=["system", "list"])
+@settings(max_examples=25)
+@given(seeds)
+def test_spread_refuses_what_a_plain_reading_refuses(args, seed):
+    spread_filter_agrees(args, seed)
+
+
+@settings(max_examples=40)
+@given(seeds)
+def test_affinity_refuses_what_a_plain_reading_refuses(seed):
+    affinity_filter_agrees(seed)
+
+
+@pytest.mark.parametrize("args", SPREADS, ids=["system", "list"])
+@settings(max_examples=25)
+@given(seeds)
+def test_spread_scores_as_a_plain_reading_does(args, seed):
+    spread_scores_agree(args, seed)
+
+
+@pytest.mark.parametrize("args", AFFINITIES, ids=["default", "no weight", "ignoring"])
+@settings(max_examples=25)
+@given(seeds)
+def test_affinity_scores_as_a_plain_reading_does(args, seed):
+    affinity_scores_agree(args, seed)
+
+
+@settings(max_examples=40)
+@given(seeds)
+def test_sharing_the_rest_chooses_as_a_pass_by_all_plugins_does(seed):
+    sharing_is_exact(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@settings(max_examples=1000)
+@given(seeds)
+def test_thousands_of_clusters(seed):
+    """Each seed draws five: one for each of the rules above."""
+    spread_filter_agrees(SPREADS[seed % 2], seed)
+    affinity_filter_agrees(seed + 1)
+    spread_scores_agree(SPREADS[seed % 2], seed + 2)
+    affinity_scores_agree(AFFINITIES[seed % 3], seed + 3)
+    sharing_is_exact(seed + 4)
