@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import shlex
-import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from chaos.cluster.sweeping import swept
 from chaos.faults.errors import NotAvailable
 from chaos.faults.registry import FAULTS, brief
 from chaos.journal.commands import fail_if_option, form_option, present, write
+from chaos.journal.journal import FILE
 from chaos.output import failures, output_option, show
 from chaos.runner.journaling import journal_of
 from chaos.runner.order import Order
@@ -133,23 +134,25 @@ def run_command(stop: Callable[[], threading.Event]) -> click.Command:
             thresholds=thresholds,
             command=shlex.join(repeat),
         )
-        kept = False
         try:
             with failures(), swept(folder, wanted=not given):
-                kept = _run(order, stop(), form, given=given)
+                _run(order, stop(), form, given=given)
         finally:
-            if not (given or kept):
-                shutil.rmtree(folder, ignore_errors=True)
+            _leave_no_empty(folder)
 
     return command
 
 
-def _run(order: Order, stop: threading.Event, form: str, *, given: bool) -> bool:
-    """Run and show it; leaves with the code of a failed check.
+def _leave_no_empty(folder: Path) -> None:
+    """What a run made for itself is gone by now: what is still there tells of it, and stays."""
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+    if folder.exists() and not (folder / FILE).exists():
+        note(f"logs are left in {folder}: remove them with: rm -r {shlex.quote(str(folder))}")
 
-    Returns:
-        Is there anything in the folder that is to stay?
-    """
+
+def _run(order: Order, stop: threading.Event, form: str, *, given: bool) -> None:
+    """Run and show it; leaves with the code of a failed check."""
     clock = SystemClock()
     began, wall = clock.now(), display_time(clock.wall())
     order.folder.mkdir(parents=True, exist_ok=True)
@@ -173,7 +176,6 @@ def _run(order: Order, stop: threading.Event, form: str, *, given: bool) -> bool
     if not journal.passed:
         note(f"repeat it: {order.command}")
         raise SystemExit(CHECK_FAILED)
-    return kept
 
 
 def _known_scenarios(tags: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from chaos import checks
 from chaos.cluster.plan import Plan
 from chaos.errors import Interrupted
 from chaos.faults.equipment import equipped
+from chaos.faults.errors import NotAvailable
 from chaos.journal import keeping
 from chaos.runner.assembly import assemble
 from chaos.runner.bout import Bout, unplanned
@@ -89,10 +90,17 @@ class Run:
     def _bout(self, plans: Sequence[TrialPlan]) -> None:
         """Some trials on one cluster."""
         order = self._order
-        plan = self._plan(plans[0].number)
+        folder = order.folder / f"cluster-{plans[0].number}"
         with (
-            _removed(plan.folder),
-            stage(order.scenario, plan, order.timing, clock=self._clock, stop=self._stop, told=self._told) as here,
+            _removed(folder),
+            stage(
+                order.scenario,
+                self._plan(folder),
+                order.timing,
+                clock=self._clock,
+                stop=self._stop,
+                told=self._told,
+            ) as here,
         ):
             outcomes: list[Outcome] = []
             for each in plans:
@@ -125,18 +133,18 @@ class Run:
             if self._clock.wait(self._stop, AGAIN):
                 raise Interrupted("stopped by a signal; the cluster is taken down")
 
-    def _plan(self, number: int) -> Plan:
+    def _plan(self, folder: Path) -> Plan:
         wanted = self._order.scenario.configuration
         program: dict[str, Any] = {"program": self._order.program} if self._order.program else {}
         plan = Plan(
-            folder=self._order.folder / f"cluster-{number}",
+            folder=folder,
             members=wanted.etcd,
             replicas=wanted.replicas,
             daemons=wanted.daemons,
             flags=(*self._order.flags, *wanted.flags),
             **program,
         )
-        plan.folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         return equipped(plan, needs(self._order.scenario))
 
     def _steady(self, here: Stage) -> None:
@@ -192,10 +200,8 @@ def _removed(folder: Path) -> Iterator[None]:
     """A cluster's folder, gone at the end of the block: what is worth keeping has been copied by then."""
     try:
         yield
-    except Exception:
-        raise  # its logs tell why
-    except BaseException:
+    except (Interrupted, NotAvailable):
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    else:
-        shutil.rmtree(folder, ignore_errors=True)
+    # after another error it stays: its logs tell why
+    shutil.rmtree(folder, ignore_errors=True)

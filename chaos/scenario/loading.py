@@ -7,6 +7,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from chaos.checks.sometimes import SOMETIMES
 from chaos.scenario.model import Scenario
 from component import strict
 from lockd.errors import ConfigError
@@ -91,6 +92,11 @@ def decode(document: Any, faults: Faults) -> Scenario:
         scenario = strict.decode(document, Scenario)
     except strict.Malformed as error:
         raise strict.Malformed((*error.problems, *problems)) from error
+    problems += [
+        f"expectations.sometimes[{index}]: {name!r} is no condition: take some of {', '.join(SOMETIMES)}"
+        for index, name in enumerate(scenario.expectations.sometimes)
+        if name not in SOMETIMES
+    ]
     for path, action in scenario.actions():
         problems += [f"{strict.join(path, where)}: {what}" for where, what in faults.problems(action)]
     if problems:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from chaos import roles
+from chaos.checks.sometimes import SOMETIMES
 from chaos.scenario import length, trigger
 from chaos.scenario.model import UNTIL_OVER, Scenario
 
@@ -53,7 +54,7 @@ def _complete(definition: dict[str, Any]) -> None:
         if name in told:
             field["description"] = told[name]
         if rule := _rule(definition["title"], name):
-            for key in ("type", "anyOf"):
+            for key in ("type", "anyOf", "items"):
                 field.pop(key, None)
             field.update(rule)
 
@@ -72,6 +73,8 @@ def _rule(owner: str, name: str) -> dict[str, Any]:
             return {"enum": [*trigger.EVENTS, None]}
         case "Action", "when":
             return {"enum": [*trigger.CONDITIONS, None]}
+        case "Expectations", "sometimes":
+            return {"type": "array", "items": {"enum": [*SOMETIMES]}}
         case "Configuration", "etcd":
             return {"enum": [1, 3]}
     return {}

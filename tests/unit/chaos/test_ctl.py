@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from chaos.ctl import main
-from chaos.errors import Interrupted
+from chaos.errors import Interrupted, TooSlow
 
 
 @pytest.fixture
@@ -90,3 +90,31 @@ def test_a_run_that_can_not_begin(run, words, told):
     assert result.exit_code == 2
     assert told in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_what_tells_of_a_failed_run_stays_and_of_one_that_passed_nothing(run, tmp_path, monkeypatch):
+    def failed(order, *_, **__):
+        (order.folder / "journal.json").write_text("{}")
+        raise SystemExit(4)
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("chaos.runner.commands._run", lambda *_, **__: None)
+    assert run("run", "kill-leader").exit_code == 0
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr("chaos.runner.commands._run", failed)
+    result = run("run", "kill-leader")
+    (left,) = tmp_path.iterdir()
+    assert (result.exit_code, [path.name for path in left.iterdir()]) == (4, ["journal.json"])
+
+
+def test_a_cluster_that_did_not_come_up_leaves_its_logs(run, tmp_path, monkeypatch):
+    def failed(order, *_, **__):
+        (order.folder / "cluster-1").mkdir()
+        raise TooSlow("not healthy within 60 s")
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("chaos.runner.commands._run", failed)
+    result = run("run", "kill-leader")
+    (left,) = tmp_path.iterdir()
+    assert result.exit_code == 3
+    assert result.stderr.splitlines()[-1] == f"logs are left in {left}: remove them with: rm -r {left}"

@@ -67,6 +67,7 @@ def test_the_least_scenario():
         ({"workload": {"size": 3}}, ["workload.size: is no matter of steady: it knows rate, nodes"]),
         ({"workload": {"rate": 0}}, ["workload.rate: 0 must be from 0.1 to 1000"]),
         ({"workload": {"kind": "none"}, "method": [{"fault": "kill", "after": "bind"}]}, ["'bind' never comes"]),
+        ({"expectations": {"sometimes": ["luck"]}}, ["expectations.sometimes[0]: 'luck' is no condition: take some"]),
         ({"steady-state-hypothesis": {"probes": []}}, ["steady-state-hypothesis.probes: is empty"]),
         (
             {"expectations": {"leader": "stays", "takeover": ["expiry"], "client-gap-at-most": "2"}},
@@ -146,6 +147,7 @@ def test_what_the_model_takes_the_schema_takes(more):
         {"configuration": {"etcd": 2}},
         {"trials": "many"},
         {"steady-state-hypothesis": {"probes": ["luck"]}},
+        {"expectations": {"sometimes": ["luck"]}},
     ],
 )
 def test_what_the_schema_refuses_the_model_refuses(more):
