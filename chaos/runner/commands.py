@@ -162,17 +162,17 @@ def _run(order: Order, stop: threading.Event, form: str, *, given: bool) -> None
             bouts = Run(order, clock=clock, stop=stop, told=told, tell=note).run()
     except NotAvailable as error:
         leave((f"{order.name} is left out: {error}",), FAILED)
-    passed = all(bout.passed for bout in bouts)
-    kept = order.keep or not passed
+    kept = order.keep or not all(bout.passed for bout in bouts)
     journal = journal_of(
         order, bouts, began=began, wall=wall, seconds=clock.now() - began, kept=str(order.folder) if kept else ""
     )
-    kept = kept or not journal.passed
-    if given or kept:
+    if given or kept or not journal.passed:
         write(journal, order.folder)
     present(journal, form)
     if kept:
         note(f"journal, history, logs and etcd's data are in {order.folder}")
+    elif not journal.passed:
+        note(f"the journal is in {order.folder}")
     if not journal.passed:
         note(f"repeat it: {order.command}")
         raise SystemExit(CHECK_FAILED)
