@@ -71,7 +71,7 @@ def test_a_dead_collector_is_told_once_with_the_reason():
         done = run(SPANS.replace("BOUND", "20"), endpoint)
     assert done.stdout.startswith("False ")
     assert len(re.findall("telemetry is being lost", done.stderr)) == 1
-    assert "UNAVAILABLE" in done.stderr
+    assert re.search("UNAVAILABLE|Deadline Exceeded", done.stderr)  # the latter on a machine that is busy
     assert done.stderr.count("Failed to export") == 1  # in the line of ours
     assert "Traceback" not in done.stderr
 
@@ -158,6 +158,6 @@ def test_metrics_to_a_dead_collector_are_told_once_with_the_reason():
     with dead_collector() as endpoint:
         done = run(METRICS.replace("BOUND", "20"), endpoint, OTEL_METRIC_EXPORT_INTERVAL="100")
     assert len(re.findall("telemetry is being lost", done.stderr)) == 1, done.stderr
-    assert "UNAVAILABLE" in done.stderr
+    assert re.search("UNAVAILABLE|Deadline Exceeded", done.stderr)  # the latter on a machine that is busy
     assert done.stderr.count("Failed to export") == 1  # in the line of ours
     assert "Traceback" not in done.stderr
