@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from component.tracing.waterfall import Row, Waterfall, milliseconds, note
+from component.tracing.waterfall import Row, Waterfall, note
 from component.tracing.waterfall import lines as picture
 
 if TYPE_CHECKING:
@@ -225,19 +225,16 @@ def waterfall(handoff: Handoff, number: int) -> Waterfall:
     )
     later = [row.start for row in rows if row.what != ANCHOR or row.start >= handoff.began]
     by = f", taken over by {handoff.by}" if handoff.by else ""
-    phases = [(name.replace("_", " "), seconds) for name, seconds in handoff.phases.items()]
     return Waterfall(
         title=f"Hand-off {number}: {handoff.predecessor} -> {handoff.successor}",
         origin=handoff.began,
         rows=rows,
         facts=(f"token {handoff.predecessor_token} -> {handoff.token}, began by {handoff.cause}{by}",),
-        parts=tuple((name, seconds) for name, seconds in phases if seconds is not None),
+        parts=tuple((name.replace("_", " "), seconds) for name, seconds in handoff.phases.items()),
         since=min(later, default=None),  # the old term began long before
     )
 
 
 def lines(handoff: Handoff, number: int) -> list[str]:
     """One hand-off for people: its phases, then its timeline."""
-    laid_out = waterfall(handoff, number)
-    shown = "   ".join(f"{name.replace('_', ' ')} {milliseconds(seconds)}" for name, seconds in handoff.phases.items())
-    return picture(replace(laid_out, facts=(*laid_out.facts, shown)))
+    return picture(waterfall(handoff, number))

@@ -48,7 +48,7 @@ class Waterfall:
     Attributes:
         origin: The wall second that offsets count from.
         facts: What is to be said of all of it, a line each.
-        parts: Names and seconds of what all of it is made of, one after the other from the origin; may be none.
+        parts: Names and seconds of what all of it is made of, one after the other from the origin; None: not known.
         since: Where the picture begins, if rows begin before: those are shown as coming from there.
     """
 
@@ -56,7 +56,7 @@ class Waterfall:
     origin: float
     rows: tuple[Row, ...]
     facts: tuple[str, ...] = ()
-    parts: tuple[tuple[str, float], ...] = ()
+    parts: tuple[tuple[str, float | None], ...] = ()
     since: float | None = None
 
     @property
@@ -82,6 +82,8 @@ def lines(waterfall: Waterfall, *, width: int = CHART) -> list[str]:
     names = [f"{'  ' * row.depth}{row.what}" for row in waterfall.rows]
     widest = max(map(len, names), default=0)
     out = [waterfall.title, *(f"  {fact}" for fact in waterfall.facts)]
+    if waterfall.parts:
+        out.append(f"  {'   '.join(f'{name} {milliseconds(seconds)}' for name, seconds in waterfall.parts)}")
     for name, row in zip(names, waterfall.rows, strict=True):
         told = "  ".join(part for part in (row.who, f"({row.note})" if row.note else "") if part)
         length = "" if row.end <= row.start else milliseconds(row.end - row.start)

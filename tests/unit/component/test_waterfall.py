@@ -22,10 +22,13 @@ def test_bars_stand_where_they_belong():
         Row(what="swap", start=12.0, end=14.0, depth=1, note="token 7"),
         Row(what="now", start=14.0, end=14.0),
     )
-    shown = Waterfall(title="One", origin=12.0, rows=rows, facts=("so it was",), since=10.0)
+    shown = Waterfall(
+        title="One", origin=12.0, rows=rows, facts=("so it was",), parts=(("a", 0.5), ("b", None)), since=10.0
+    )
     assert lines(shown, width=20) == [
         "One",
         "  so it was",
+        "  a 500.0 ms   b -",
         "     -12000.0 ms  |<                   |  old",
         "      -2000.0 ms  |==========          |  wait      2000.0 ms  a",
         "         +0.0 ms  |          ==========|    swap    2000.0 ms  (token 7)",
