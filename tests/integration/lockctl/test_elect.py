@@ -59,9 +59,9 @@ def shell(text):
 
 
 def test_it_runs_the_command_by_the_lock_and_gives_that_back(elect, gateway, lock):
-    text = "echo $LOCKD_FENCING_TOKEN $LOCKD_CLUSTER_ID $LOCKD_IDENTITY $LOCKD_LEADER $TRACEPARENT; exit 7"
-    code, told, errors = elect(*shell(text), environment={"TRACEPARENT": PARENT}).end()
-    token, cluster, identity, leader, traceparent = told.split()
+    text = "echo $LOCKD_FENCING_TOKEN $LOCKD_CLUSTER_ID $LOCKD_IDENTITY $LOCKD_LEADER $TRACEPARENT $TRACESTATE; exit 7"
+    code, told, errors = elect(*shell(text), environment={"TRACEPARENT": PARENT, "TRACESTATE": "v=1"}).end()
+    token, cluster, identity, leader, traceparent, state = told.split()
     assert (code, leader, errors) == (7, "1", "")
     assert int(cluster, 16) > 0
     (term,) = parse_history(gateway.range(lock.history, timeout=5.0).kvs[0].value, 0)
@@ -70,6 +70,7 @@ def test_it_runs_the_command_by_the_lock_and_gives_that_back(elect, gateway, loc
     span, caller = parse(traceparent), parse(PARENT)
     assert span.trace_id == caller.trace_id
     assert span.span_id != caller.span_id
+    assert state == "v=1"
     assert gateway.range(lock.candidates, prefix=True, timeout=5.0).kvs == ()
 
 

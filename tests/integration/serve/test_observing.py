@@ -9,9 +9,11 @@ import grpc
 import pytest
 
 from component import tracing
+from component.tracing.reading import read_files
 from lockd.v1 import lock_pb2 as pb
 from lockd.v1.lock_pb2_grpc import LockServiceStub
 from tests.harness.serving import Stream, dialled, enter, serving
+from tests.harness.span_model import violations
 from tests.harness.wait import eventually
 
 pytestmark = pytest.mark.etcd
@@ -174,9 +176,13 @@ def test_an_acquisition_is_told_to_its_holder_alone(channel, stub, tmp_path, cap
             one.half_close()
             one.end()
         observer.until("", "a", "")
-        history = stub.History(pb.HistoryRequest(lock=LOCK), timeout=5.0)
+        history = stub.History(pb.HistoryRequest(lock=LOCK), timeout=5.0, metadata=metadata)
         assert leading.traceparent.split("-")[1] == caller.split("-")[1], "the term's anchor is in the caller's trace"
         eventually(lambda: leading.traceparent.split("-")[2] in file.read_text(), within=10.0, what="the anchor's span")
         assert spans.shutdown(5.0)
         told = f"{observer.got} {history} {caplog.text} {file.read_text()}"
     assert leading.acquisition.partition("-")[0] not in told
+    found = read_files([file])
+    assert [problem for span in found for problem in violations(span)] == []
+    (call,) = [span for span in found if span.name == "lockd.v1.LockService/History"]
+    assert (call.parent, call.attributes["rpc.response.status_code"]) == (caller.split("-")[2], "OK")
