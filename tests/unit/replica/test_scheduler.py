@@ -124,7 +124,7 @@ def test_its_own_status_does_not_bring_a_pod_back():
         eventually(lambda: world.informers.barrier.applied >= revision, within=WITHIN)
         assert world.queue.pending()["unschedulable"] == 1
         assert seen is not None
-        assert told(world, "p") == ["0/1 nodes are available: 1 Insufficient cpu."]
+        eventually(lambda: told(world, "p") == ["0/1 nodes are available: 1 Insufficient cpu."], within=WITHIN)
 
 
 def test_a_pod_that_needs_volumes_is_refused_in_words():
