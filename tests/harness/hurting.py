@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import uuid
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -103,7 +103,6 @@ class Hurtable:
 
     def __init__(self, folder: Path, gateway: Gateway) -> None:
         self.folder = folder
-        self.gateway = gateway
         self.cluster = LocalCluster(folder, gateway)
         self._collector = urlsplit(clocks.environment(self.cluster.replicas()[0]).get(VARIABLE, ""))
 
@@ -130,12 +129,15 @@ class Hurtable:
             address = (self._collector.hostname, self._collector.port)
             if self._collector.port and dialled.connect_ex(address) == 0:
                 found.append("somebody listens as a collector")
-        try:
-            found += [f"{alarm} is in force" for alarm in Maintenance(self.gateway).alarms(timeout=5.0)]
-            for member in self.cluster.etcd_members():
-                self.gateway.status(member.address, timeout=5.0)
-        except StoreError as error:
-            found.append(str(error))
+        # On connections of its own: others may wait a while before they try a member again that had ended.
+        connection = Connection(endpoints=self.cluster.endpoints())
+        with closing(Gateway(connection, purpose="test", witness=Witness())) as gateway:
+            try:
+                found += [f"{alarm} is in force" for alarm in Maintenance(gateway).alarms(timeout=5.0)]
+                for member in self.cluster.etcd_members():
+                    gateway.status(member.address, timeout=5.0)
+            except StoreError as error:
+                found.append(str(error))
         return found
 
     def restored(self) -> bool:
