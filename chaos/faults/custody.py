@@ -126,14 +126,23 @@ class Custody:
         return proof
 
     def _heal_all(self) -> list[str]:
-        problems = []
-        while self._held:
-            applied = self._held.pop()
-            try:
-                applied.heal()
-            except Exception as error:  # noqa: BLE001  # the others are to be healed all the same
-                problems.append(str(error))
-        return problems
+        """Heal all. Who could not be healed is tried again: it may have waited for what the others held back."""
+        held, self._held = self._held, []
+        failed = _unhealed(held)
+        if failed and len(failed) < len(held):
+            failed = _unhealed([applied for applied, _ in reversed(failed)])
+        return [problem for _, problem in failed]
+
+
+def _unhealed(held: Sequence[Applied]) -> list[tuple[Applied, str]]:
+    """Heal each, newest first; those that could not be, and why."""
+    failed = []
+    for applied in reversed(held):
+        try:
+            applied.heal()
+        except Exception as error:  # noqa: BLE001  # the others are to be healed all the same
+            failed.append((applied, str(error)))
+    return failed
 
 
 def allow(gateway: Gateway, prefix: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -84,10 +85,12 @@ def halted(scene: Scene, undo: Undo, targets: Sequence[Target], how: str) -> tup
         NotApplied: One goes on.
     """
     paused = how == "pause"
-    for target in targets:
-        remedy = Continue(target.pid, target.started) if paused else Start(str(scene.folder), target.name)
-        promise = scene.guard.promise(remedy)
-        undo.add(partial(_gone_on if paused else _started_again, scene, target, promise))
+    if paused:
+        for target in targets:
+            promise = scene.guard.promise(Continue(target.pid, target.started))
+            undo.add(partial(_gone_on, scene, target, promise))
+    else:
+        _start_again(scene, undo, targets)
     moment = Moment.now(scene.clock)
     for target in targets:
         try:
@@ -144,10 +147,7 @@ def _ended(scene: Scene, targets: Sequence[Target], end: Callable[[Target], None
     members = {member.name for member in scene.cluster.etcd_members()}
     others = [target for target in targets if target.name not in members]
     with Undo() as undo:
-        for target in targets:
-            if target.name in members:  # nobody else starts one again
-                promise = scene.guard.promise(Start(str(scene.folder), target.name))
-                undo.add(partial(_started_again, scene, target, promise))
+        _start_again(scene, undo, [target for target in targets if target.name in members])
         moment = Moment.now(scene.clock)
         for target in targets:
             try:
@@ -172,10 +172,20 @@ def _gone_on(scene: Scene, target: Target, promise: Promise) -> str:
     return proof
 
 
-def _started_again(scene: Scene, target: Target, promise: Promise) -> str:
-    proof = restart(scene, target)
-    promise.release()
-    return proof
+def _start_again(scene: Scene, undo: Undo, members: Sequence[Target]) -> None:
+    """Promise to start etcd members again, which nobody else does: all at once, since one may wait for the others."""
+    left = {member: scene.guard.promise(Start(str(scene.folder), member.name)) for member in members}
+
+    def one(member: Target) -> str:
+        proof = restart(scene, member)
+        left.pop(member).release()
+        return proof
+
+    def start() -> str:
+        with ThreadPoolExecutor(max(1, len(left)), thread_name_prefix="chaos/start") as pool:
+            return "; ".join(pool.map(one, tuple(left)))
+
+    undo.add(start)
 
 
 def gone(target: Target, how: str) -> str | None:

@@ -34,6 +34,7 @@ def test_nothing_is_left_of_a_fault(cluster, tmp_path, name, number):
     ("name", "further"),
     [
         ("kill", ["etcd-leader"]),
+        ("kill", ["etcd"]),
         ("terminate", ["etcd-follower"]),
         ("pause", ["etcd-leader"]),
         ("quorum-loss", ["--set=how=kill"]),

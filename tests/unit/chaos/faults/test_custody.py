@@ -99,7 +99,7 @@ def test_what_was_healed_is_not_healed_again(custody, done):
 
 def test_what_can_not_be_healed_keeps_no_other_from_it_and_is_raised(custody, done, told):
     with pytest.raises(NotHealed, match=r"^it stays$"):
-        hold(custody, Noted("one", done), Noted("two", done, ["it stays"]))
+        hold(custody, Noted("one", done), Noted("two", done, ["it stays", "not yet"]))
     assert done == ["apply one", "apply two", "heal one"]
     assert told == ["it stays"]
 
@@ -122,3 +122,10 @@ def test_a_cluster_that_was_not_made_to_be_hurt_is_refused():
     strange = Custody(SimpleNamespace(), Store(()), LOCK, folder=Path("/nowhere"), stop=threading.Event())
     with pytest.raises(NotAvailable, match="/lockd/chaos-allowed is not there"), strange:
         pass
+
+
+def test_what_waited_for_the_others_is_tried_again_once_they_are_healed(custody, done):
+    with custody:
+        custody.apply(Noted("one", done))
+        custody.apply(Noted("two", done, ["one holds it back"]))
+    assert done[2:] == ["heal one", "heal two"]
