@@ -13,10 +13,11 @@ from replica.plugins.pod_terms import Term, scopes_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
 
+    from replica.api.affinity import PodAffinity
     from replica.api.labels import Labels
     from replica.api.podspec import PodSpec
     from replica.cache.census import Census
-    from replica.cache.cohort import Traits
+    from replica.cache.cohort import Cohort, Traits
     from replica.cache.tally import Tally
     from replica.plugins.pod_terms import NamespaceLabels
 
@@ -31,9 +32,10 @@ class Terms:
         anti_affinity: Required.
         preferred: Weight and term; the weight is below 0 for anti-affinity.
         by_namespace: Does whom they mean depend on the labels of namespaces?
+        keys: The labels that they look at.
     """
 
-    __slots__ = ("affinity", "anti_affinity", "by_namespace", "preferred")
+    __slots__ = ("affinity", "anti_affinity", "by_namespace", "keys", "preferred")
 
     def __init__(self, pod: Traits) -> None:
         given = pod.spec.affinity
@@ -46,6 +48,7 @@ class Terms:
             *((-each.weight, Term(each.pod_affinity_term, pod)) for each in (away.preferred if away else ())),
         )
         every = (*self.affinity, *self.anti_affinity, *(term for _, term in self.preferred))
+        self.keys: frozenset[str] = frozenset().union(*(term.keys for term in every))
         self.by_namespace = any(term.by_namespace for term in every)
 
     def __bool__(self) -> bool:
@@ -92,8 +95,42 @@ class _Owner:
 
 
 @lru_cache(maxsize=KEPT)
+def saying(spec: PodSpec) -> object:
+    """The same object for all specifications that say the same of other pods."""
+    affinity = spec.affinity
+    return None if affinity is None else _saying(affinity.pod_affinity, affinity.pod_anti_affinity)
+
+
+@lru_cache(maxsize=KEPT)
+def _saying(_near: PodAffinity | None, _away: PodAffinity | None) -> object:
+    return object()
+
+
+@lru_cache(maxsize=KEPT)
 def _terms(namespace: str, labels: Labels, spec: PodSpec) -> Terms:
     return Terms(_Owner(namespace, labels, spec))
+
+
+class KeyWatch:
+    """A plan that counts nothing: it keeps in mind which labels are looked at by what placed pods say of others.
+
+    Attributes:
+        keys: Those that were so far.
+    """
+
+    def __init__(self) -> None:
+        self.keys: frozenset[str] = frozenset()
+
+    def consider(self, cohort: Cohort) -> None:
+        keys = terms_of(cohort).keys
+        if not keys <= self.keys:
+            self.keys |= keys
+
+    def counters(self) -> Iterable[tuple[Hashable, KeyWatch]]:
+        return ((TERMS, self),)
+
+    def tallies(self) -> Iterable[Tally]:
+        return ()
 
 
 class AffinityPlan:

@@ -11,7 +11,7 @@ from replica.cache.cohort import says_something
 from replica.framework.interface import HIGHEST_SCORE, PreFilterResult, Refusal
 from replica.framework.status import SKIP, SUCCESS, Code
 from replica.plugins.affinity_hints import AffinityHints
-from replica.plugins.affinity_plan import AffinityPlan, reach_of, terms_of
+from replica.plugins.affinity_plan import AffinityPlan, KeyWatch, reach_of, saying, terms_of
 from replica.plugins.namespaces import NamespaceLabels
 
 if TYPE_CHECKING:
@@ -196,7 +196,12 @@ class InterPodAffinity:
         census.sync()
         own, says = self._labels_of(pod.namespace), says_something(pod.spec)
         reach = reach_of(terms_of(pod), census.namespaces(), self._labels_of) if says else ()
-        key = (self, pod.namespace, pod.labels, pod.spec if says else None, own, reach)
+        keys = census.plan((self, "keys"), KeyWatch).keys
+        if says:
+            keys |= terms_of(pod).keys
+        # Pods are alike if they say the same and have the same labels of those that anybody looks at.
+        seen = frozenset((name, pod.labels[name]) for name in keys if name in pod.labels)
+        key = (self, pod.namespace, keys, seen, saying(pod.spec) if says else None, own, reach)
 
         def make() -> AffinityPlan:
             # As they are now: what they become makes another plan.

@@ -50,6 +50,11 @@ class Selected:
         except SelectorError:
             self._predicate = None
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """The labels that it looks at."""
+        return frozenset(each.key for each in self._requirements)
+
     def holds(self, labels: Mapping[str, str]) -> bool:
         return self._predicate is not None and self._predicate(labels)
 
@@ -69,15 +74,17 @@ class Term:
 
     Attributes:
         key: Its topology key.
+        keys: The labels that it looks at, of those it may mean and of the pod that has it.
     """
 
-    __slots__ = ("_every", "_namespace_selector", "_namespaces", "_selected", "key")
+    __slots__ = ("_every", "_namespace_selector", "_namespaces", "_selected", "key", "keys")
 
     def __init__(self, term: PodTerm, owner: Traits) -> None:
         self.key = term.topology_key
         self._selected = Selected(
             term.label_selector, owner.labels, match=term.match_label_keys, mismatch=term.mismatch_label_keys
         )
+        self.keys = self._selected.keys.union(term.match_label_keys, term.mismatch_label_keys)
         named, selector = term.namespaces, term.namespace_selector
         self._namespaces = frozenset(named if named or selector is not None else (owner.namespace,))
         self._namespace_selector = None if selector is None else Selected(selector)
