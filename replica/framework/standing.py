@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ class Standing:
     """The feasible nodes and their scores, and the best of them, for pods with one key.
 
     A placement changes one node. To score that one again and to keep the list of the best costs a small part of a pass
-    over all, and gives the same choice.
+    over all, and gives the same choice, ties included: what is drawn is a place in the same list.
 
     Attributes:
         pod: One of its kind, to ask about rows again.
@@ -38,7 +39,7 @@ class Standing:
     """
 
     __slots__ = (
-        *("_best", "_chosen", "_feasible", "_given", "_offset", "_places", "_scores", "_top"),
+        *("_best", "_feasible", "_given", "_offset", "_scores", "_top"),
         *("count", "diagnosis", "names", "pod", "serial", "state"),
     )
 
@@ -66,9 +67,7 @@ class Standing:
         self.count = int(np.count_nonzero(self._feasible))
         self._best = -1
         self._top: list[int] = []
-        self._chosen = 0
-        """The place in it that was chosen last: its row is the one that changes next, as a rule."""
-        self._places: dict[int, int] | None = None
+        """The rows with it, ascending: so a draw falls on the same one as after a pass over all."""
         self._look_over()
 
     def choose(self, draw: random.Random) -> int | None:
@@ -76,8 +75,7 @@ class Standing:
         if not self._top:
             self._look_over()
         top = self._top
-        self._chosen = draw.randrange(len(top)) if len(top) > 1 else 0
-        return top[self._chosen] if top else None
+        return top[draw.randrange(len(top)) if len(top) > 1 else 0] if top else None
 
     @property
     def feasible(self) -> Flags:
@@ -130,8 +128,8 @@ class Standing:
         if not fits or score < self._best:
             return
         if score > self._best:
-            self._best, self._top, self._places = score, [], None
-        self._enter_top(row)
+            self._best, self._top = score, []
+        insort(self._top, row)
 
     def _rescaled(self, row: int, parts: Sequence[int], *, was: bool) -> bool:
         """Enter a row's scores before scaling; whether that changed every node's."""
@@ -145,44 +143,17 @@ class Standing:
     def _look_over(self) -> None:
         """Find the best among all."""
         if not self.count:
-            self._best, self._top, self._places = -1, [], None
+            self._best, self._top = -1, []
             return
         everywhere = self.count == len(self._scores)
         scores = self._scores if everywhere else np.where(self._feasible, self._scores, np.int64(-1))
         self._best = int(scores.max())
         self._top = np.flatnonzero(scores == self._best).tolist()
-        self._places = None
-
-    def _where(self) -> dict[int, int]:
-        if self._places is None:
-            self._places = {row: place for place, row in enumerate(self._top)}
-        return self._places
-
-    def _enter_top(self, row: int) -> None:
-        if self._places is not None:
-            self._places[row] = len(self._top)
-        self._top.append(row)
 
     def _leave_top(self, row: int) -> None:
-        place = self._place_of(row)
-        if place is None:
-            return
-        # The last one takes its place, so that nobody else moves.
-        last = self._top.pop()
-        if last != row:
-            self._top[place] = last
-        if self._places is not None:
-            del self._places[row]
-            if last != row:
-                self._places[last] = place
-
-    def _place_of(self, row: int) -> int | None:
-        """Where among the best a row is, if it is."""
-        if self._scores.item(row) != self._best:
-            return None
-        if self._chosen < len(self._top) and self._top[self._chosen] == row:
-            return self._chosen  # without listing the places of all the others
-        return self._where().get(row)
+        place = bisect_left(self._top, row)
+        if place < len(self._top) and self._top[place] == row:
+            del self._top[place]
 
 
 class Standings:

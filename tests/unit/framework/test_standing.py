@@ -7,14 +7,19 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from replica.framework.cycle_state import CycleState
 from replica.framework.diagnosis import Diagnosis
 from replica.framework.interface import PreFilterResult
 from replica.framework.scoring import Scores
 from replica.framework.standing import Standing, Standings
+from tests.harness.drawn import DrawnCluster
 from tests.harness.framework import handle, runtime_of, table_of
 from tests.harness.objects import node, pod
+
+seeds = st.integers(0, 2**40)
 
 
 class Counts:
@@ -147,11 +152,11 @@ REQUESTS = ({}, {"cpu": "500m"}, {"cpu": "1", "memory": "1Gi"}, {"memory": "3Gi"
 
 @pytest.mark.parametrize("by_row", [True, False])
 @pytest.mark.parametrize("seed", range(20))
-def test_sharing_never_chooses_worse_than_a_pass_over_all(seed, by_row):
+def test_sharing_chooses_as_a_pass_over_all_does(seed, by_row):
     draw = random.Random(seed)  # noqa: S311  # drawn tests, no secret
     table = table_of(nodes(draw.randrange(1, 12)))
     shared = runtime_of(*([] if by_row else [Counts()]), with_handle=handle(seed=seed))
-    unshared = runtime_of()._evaluator
+    unshared = runtime_of(with_handle=handle(seed=seed))._evaluator
     placed = []
     for number in range(200):
         change(draw, table, placed, number)
@@ -163,7 +168,7 @@ def test_sharing_never_chooses_worse_than_a_pass_over_all(seed, by_row):
             assert isinstance(found, Diagnosis)
             assert (found.message, found.plugins) == (alone.message, alone.plugins)
             continue
-        assert found.feasible == alone.feasible
+        assert (found.node_name, found.feasible) == (alone.node_name, alone.feasible)
         assert alone.feasible == 1 or found.score == alone.score
         if draw.random() < 0.7:
             table.add_pod(found.node_name, each)
@@ -206,7 +211,38 @@ def test_the_best_are_known_by_a_plain_reading(seed):
         want = {row for row in range(size) if fits[row] and scores[row] == best}
         assert standing.count == sum(fits)
         assert (standing.choose(draw) in want) if want else standing.choose(draw) is None
-        assert set(standing._top) == want
+        assert standing._top == sorted(want)
+
+
+@settings(max_examples=40)
+@given(seeds, st.booleans())
+def test_pods_that_share_get_the_very_places_that_they_would_get_one_by_one(seed, roomy):
+    """Drawn kinds of pods, with all default plugins, in a cluster that changes; now and then a gang gives up."""
+    cluster = DrawnCluster(seed, roomy=roomy)
+    draw = cluster.draw
+    shared, alone = runtime_of(with_handle=handle(seed=seed)), runtime_of(with_handle=handle(seed=seed))
+    kinds = [cluster.ask() for _ in range(3)]
+    reused = 0
+    for _ in range(12):
+        together = []
+        for _ in range(draw.randrange(1, 6)):
+            each, view = cluster.again(draw.choice(kinds)), cluster.table.snapshot()
+            reused += bool(shared._evaluator._standings._by_key)
+            found = shared.place(CycleState(), each, view)
+            want = alone._evaluator.place(CycleState(), each, view)
+            if isinstance(want, Diagnosis):
+                assert isinstance(found, Diagnosis)
+                assert (found.message, found.plugins) == (want.message, want.plugins)
+                continue
+            assert (found.node_name, found.feasible) == (want.node_name, want.feasible)
+            cluster.place(found.node_name, each)
+            together.append(each.uid)
+        if draw.random() < 0.3:
+            for uid in together:
+                cluster.table.remove_pod(cluster.placed.pop(uid)[0], uid)
+        if draw.random() < 0.4:
+            cluster.change(1)
+    assert reused
 
 
 def test_the_kinds_seen_last_are_kept():
