@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from replica.stories import PodStories
+from replica.framework.extenders import Extenders
 
 if TYPE_CHECKING:
     import random
@@ -99,6 +100,7 @@ class Parts:
         expect: Told of a key, the value about to be put there, and the pod that this value stands for, so that it
             need not be decoded when the watch brings it (`Reflector.expect`).
         stories: What is told of single pods.
+        extenders: Told of the term whose guard they show.
     """
 
     lock: LockName
@@ -120,3 +122,4 @@ class Parts:
     draw: random.Random
     expect: Callable[[str, bytes, Pod], object] = _expect_nothing
     stories: PodStories = field(default_factory=PodStories)
+    extenders: Extenders = field(default_factory=Extenders)

@@ -102,6 +102,7 @@ class TermWork:
             parts.assumed.clear()
             parts.stories.lead(self._leadership.traceparent, int(self._leadership.token), self._clock)
             parts.waiting.resolved = self._cycles.resolve
+            parts.extenders.lead(self._leadership.guard, self._ticks_until)
             self._binds_settled.clear()
             self._group.spawn("binder", self._settle_binds)
             self._group.spawn("statuses", self._statuses.run, self._group.stop)
@@ -187,6 +188,10 @@ class TermWork:
                 continue
             self._place(parts.queue.pop_batch(BATCH, self._over, IDLE_POLL))
 
+    def _ticks_until(self, seconds: float) -> None:
+        """The next step may take so long, and the loop isn't stuck for that."""
+        self._leadership.tick(until=self._clock.now() + seconds + LONGEST_WAIT)
+
     def _ticks(self) -> bool:
         """Goes on, and says so."""
         self._leadership.tick()
@@ -267,6 +272,7 @@ class TermWork:
         """Wake the loop, whatever it waits for: a standby waits for the release that follows."""
         self._over.set()
         self._room.set()
+        self._parts.extenders.lead(None)
         self._parts.queue.wake()
 
     def _leave(self) -> None:
@@ -275,6 +281,7 @@ class TermWork:
         now = self._clock.now()
         drain = self._settings.drain if leadership.holds(now) else 0.0
         leadership.tick(until=now + drain + JOIN + LONGEST_WAIT)
+        parts.extenders.lead(None)
         parts.waiting.reject_all("the scheduler stops leading")
         self._cycles.abandon()
         self._binder.drain(now + drain)

@@ -18,6 +18,8 @@ from replica.events.leases import EventLeases
 from replica.events.log import EventLog
 from replica.events.recorder import Recorder
 from replica.events.sink import EventSink
+from replica.extenders import http
+from replica.framework.extenders import Extenders
 from replica.framework.interface import Handle
 from replica.framework.profiles import runtimes_of
 from replica.framework.waiting import WaitingPods
@@ -89,6 +91,7 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
         return found.value if found is not None else 0
 
     nominator, members = Nominator(), Members()
+    extenders = Extenders(http.make(config.scheduler.extenders, informers.nodes.lister.get, clock))
     handle = Handle(
         clock=clock,
         draw=draw,
@@ -97,8 +100,9 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
         nominator=nominator,
         priority=priority,
         members=members,
+        extenders=extenders,
     )
-    profiles = runtimes_of(profiles_of(config.scheduler), registry().discover(), handle)
+    profiles = runtimes_of(profiles_of(config.scheduler), registry().discover(), handle, extenders)
 
     def gate(pod: Pod) -> str:
         profile = profiles.get(pod.spec.scheduler)
@@ -157,5 +161,6 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
         draw=draw,
         expect=informers.pods.reflector.expect,
         stories=stories,
+        extenders=extenders,
     )
     return Assembly(Scheduler(parts, settings_of(config.election)), queue, broadcaster, sink)

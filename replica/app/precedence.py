@@ -97,6 +97,8 @@ def election_of(options: Options, said: Said, identity: str) -> ElectionConfig:
             exit_bound=options.exit_bound,
             work_timeout=options.work_timeout,
             drain_timeout=options.drain_timeout,
+            # What an extender does when it binds, etcd can't fence.
+            fenced=not any(extender.bind_verb for extender in said.configuration.extenders),
         )
     except ConfigError as error:
         if not said.source:

@@ -12,6 +12,7 @@ from replica.framework import arguments
 from replica.framework.profile import PluginSet, Point, Profile, Use
 from replica.plugins.arguments import CLASSES
 from replica.plugins.in_tree import DEFAULTS, NOT_BUILT
+from replica.plugins.node_resources_fit import NAME as FIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,13 +33,30 @@ def profiles_of(configuration: Configuration) -> tuple[Profile, ...]:
             points={
                 point: said for name, point in POINTS.items() if (said := _set(profile.plugins.at(name))) != PluginSet()
             },
-            args={entry.name: entry.args or {} for entry in profile.plugin_config if entry.name not in NOT_BUILT},
+            args=_args(profile, configuration),
             percentage=configuration.percentage_of_nodes_to_score
             if profile.percentage_of_nodes_to_score is None
             else profile.percentage_of_nodes_to_score,
         )
         for profile in configuration.profiles
     )
+
+
+def _args(profile: scheme.Profile, configuration: Configuration) -> dict[str, Mapping[str, Any]]:
+    """What is said to each plugin. NodeResourcesFit also ignores what extenders see to in its stead."""
+    found: dict[str, Mapping[str, Any]] = {
+        entry.name: entry.args or {} for entry in profile.plugin_config if entry.name not in NOT_BUILT
+    }
+    seen_to = {
+        resource.name
+        for extender in configuration.extenders
+        for resource in extender.managed_resources
+        if resource.ignored_by_scheduler
+    }
+    if seen_to:
+        args = found.get(FIT, {})
+        found[FIT] = {**args, "ignoredResources": sorted({*(args.get("ignoredResources") or ()), *seen_to})}
+    return found
 
 
 def problems_of(configuration: Configuration, registry: Registry) -> Iterator[str]:

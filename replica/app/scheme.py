@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from component.strict import Seconds
+from replica.extenders.config import ExtenderConfig, problems_together
 from replica.framework.arguments import API_VERSION
 from replica.framework.profile import DEFAULT_SCHEDULER
 
@@ -158,7 +159,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     pod_initial_backoff_seconds: int = 1
     pod_max_backoff_seconds: int = 10
     delay_cache_until_active: bool = False
-    extenders: tuple[Any, ...] = ()
+    extenders: tuple[ExtenderConfig, ...] = ()
     profiles: tuple[Profile, ...] = ()
 
     def problems(self) -> Iterator[tuple[str, str]]:
@@ -175,8 +176,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             yield "podInitialBackoffSeconds", f"{initial} must be 1 or more"
         if longest < initial:
             yield "podMaxBackoffSeconds", f"{longest} must not be less than podInitialBackoffSeconds ({initial})"
-        if self.extenders:
-            yield "extenders", "schedulers are not extended over HTTP here: write a plugin instead (docs/plugins.md)"
+        yield from problems_together(self.extenders)
         yield from self._name_problems()
 
     def _name_problems(self) -> Iterator[tuple[str, str]]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from replica.api.pods import Pod
     from replica.cache.nodes import Nodes
     from replica.framework.adapter import Weighted
+    from replica.framework.extenders import Extenders
     from replica.framework.interface import NodeFilterPlugin, PreFilterPlugin, PreScorePlugin
     from replica.framework.metrics import FrameworkMetrics
     from replica.framework.promises import Promises
@@ -53,11 +54,13 @@ class Evaluator:
         scores: Sequence[Weighted],
         sampling: Sampling,
         promises: Promises,
+        extenders: Extenders,
         draw: random.Random,
         metrics: FrameworkMetrics,
     ) -> None:
         self._sampling = sampling
         self._promises = promises
+        self._extenders = extenders
         asked = {each.name: each for each in (*pre_filters, *filters, *pre_scores, *(each.plugin for each in scores))}
         relational = {name: each for name, each in asked.items() if isinstance(each, Relational)}
 
@@ -99,7 +102,8 @@ class Evaluator:
         if not nodes.count:
             return Diagnosis(0)
         promised, own = self._promises.heeded(pod, nodes), self._promises.own(pod, nodes)
-        if promised or own is not None or self._sampling.applies(nodes.count):
+        extended = bool(len(self._extenders)) and self._extenders.look_at(pod)
+        if promised or own is not None or extended or self._sampling.applies(nodes.count):
             signature = None  # what is found depends on more than the nodes
         key = None if signature is None else (signature, self._across(pod, nodes))
         try:
@@ -155,10 +159,12 @@ class Evaluator:
         if own is not None and trace.allowed[own]:
             feasible = run.filtering.fits_own(state, pod, nodes, own, promised)
             if feasible is not None:
+                feasible = self._extenders.filter(pod, nodes, feasible, trace)
+            if feasible is not None and feasible.any():
                 return Standing(pod, state, nodes=nodes, names=names, feasible=feasible)
         feasible = run.filtering.filter(state, pod, nodes, trace)
         feasible = run.filtering.leave_promised(state, pod, nodes, feasible, promised=promised, trace=trace)
-        feasible = self._sampling.cut(feasible, nodes.count)
+        feasible = self._extenders.filter(pod, nodes, self._sampling.cut(feasible, nodes.count), trace)
         count = int(np.count_nonzero(feasible))
         if not count:
             found = run.filtering.diagnose(state, pod, nodes, trace)
@@ -166,6 +172,7 @@ class Evaluator:
         scores = None
         if count > 1 or shared:
             scores = run.score(state, pod, nodes, feasible)
+            self._extenders.score(pod, nodes, feasible, scores)
         return Standing(pod, state, nodes=nodes, names=names, feasible=feasible, scores=scores)
 
     def _renew(self, known: Standing, pod: Pod, nodes: Nodes) -> bool:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from replica.framework.cycle_state import CycleState
     from replica.framework.diagnosis import Diagnosis
     from replica.framework.node_info import NodeInfo
+    from replica.framework.victims import Advisers
     from replica.framework.waiting import WaitingPods
     from replica.queue.hints import Registration
     from replica.queue.pod import QueuedPod
@@ -324,6 +325,7 @@ class Handle:
         nominator: Which pods were promised which node.
         priority: A pod's priority, by its manifest or its priority class.
         members: Which pods there are of each pod group.
+        extenders: To be asked which nodes preemption may clear; None: nobody is.
     """
 
     clock: Clock
@@ -333,6 +335,7 @@ class Handle:
     nominator: Nominator = field(default_factory=Nominator)
     priority: Callable[[Pod], int] = stated_priority
     members: Members = field(default_factory=Members)
+    extenders: Advisers | None = None
 
 
 if TYPE_CHECKING:

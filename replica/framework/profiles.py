@@ -10,12 +10,15 @@ from replica.framework.runtime import Runtime
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from replica.framework.extenders import Extenders
     from replica.framework.interface import Handle
     from replica.framework.profile import Profile
     from replica.framework.registry import Registry
 
 
-def runtimes_of(profiles: Sequence[Profile], registry: Registry, handle: Handle) -> Mapping[str, Runtime]:
+def runtimes_of(
+    profiles: Sequence[Profile], registry: Registry, handle: Handle, extenders: Extenders | None = None
+) -> Mapping[str, Runtime]:
     """A runtime for each profile. They share one queue, so all must sort it alike.
 
     Raises:
@@ -25,7 +28,7 @@ def runtimes_of(profiles: Sequence[Profile], registry: Registry, handle: Handle)
     problems: list[str] = []
     for profile in profiles:
         try:
-            runtimes[profile.scheduler_name] = Runtime(profile, registry, handle)
+            runtimes[profile.scheduler_name] = Runtime(profile, registry, handle, extenders)
         except ConfigError as error:
             problems += error.problems
     sorts = {name: runtime.queue_sort.name for name, runtime in runtimes.items()}

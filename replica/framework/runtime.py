@@ -8,6 +8,7 @@ from component import logs
 from lockd.errors import ConfigError
 from replica.framework.adapter import Weighted
 from replica.framework.evaluation import Evaluator
+from replica.framework.extenders import Extenders
 from replica.framework.gang import GroupingPlugin
 from replica.framework.interface import EnqueueExtensions, PostFilterResult, Relational, SigningPlugin
 from replica.framework.metrics import FrameworkMetrics
@@ -59,9 +60,12 @@ class Runtime:
         ConfigError: With every problem: unknown plugins, bad arguments, no or two QueueSort plugins, no Bind plugin.
     """
 
-    def __init__(self, profile: Profile, registry: Registry, handle: Handle) -> None:
+    def __init__(
+        self, profile: Profile, registry: Registry, handle: Handle, extenders: Extenders | None = None
+    ) -> None:
         self.scheduler_name = profile.scheduler_name
         self._handle = handle
+        self._extenders = extenders if extenders is not None else Extenders()
         self._metrics = FrameworkMetrics(profile.scheduler_name, handle.clock)
         self._plugins = _make(profile, registry, handle)
         problems: list[str] = []
@@ -101,6 +105,7 @@ class Runtime:
             scores=[Weighted(plugin, weights[plugin.name]) for plugin in scores],
             sampling=Sampling(profile.percentage),
             promises=Promises(handle.nominator, handle.priority),
+            extenders=self._extenders,
             draw=handle.draw,
             metrics=self._metrics,
         )
@@ -169,10 +174,10 @@ class Runtime:
         )
 
     def wants(self, event: ClusterEvent) -> bool:
-        """May any plugin ask for `event`? One that can refuse pods and registers nothing asks for all."""
+        """May any plugin ask for `event`? Who can refuse pods and registers nothing (extenders, too) asks for all."""
         registrations = self.registrations()
         named = {registration.plugin for registration in registrations}
-        if any(name not in named for name in self._refusers):
+        if len(self._extenders) or any(name not in named for name in self._refusers):
             return True
         return any(registration.event.covers(event) for registration in registrations)
 
@@ -269,8 +274,8 @@ class Runtime:
 
     @property
     def binds_at_once(self) -> bool:
-        """No PreBind plugin: the binding cycle takes no time before the write."""
-        return not self._pre_binds
+        """No PreBind plugin, nor an extender that binds: the binding cycle takes no time before the write."""
+        return not self._pre_binds and not self._extenders.may_bind
 
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """All PreBind plugins, to the first that fails. They may block."""
@@ -281,7 +286,9 @@ class Runtime:
         return SUCCESS
 
     def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """The first Bind plugin that doesn't skip."""
+        """The extender that binds such pods, else the first Bind plugin that doesn't skip."""
+        if len(self._extenders) and (agreed := self._extenders.bind(pod, node_name)) is not None:
+            return agreed
         for plugin in self._binds:
             status = self._ask(plugin, "Bind", state, lambda each: each.bind(state, pod, node_name))
             if status.code is not Code.SKIP:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from replica.api.nodes import Node
     from replica.api.pods import Pod
     from replica.cache.nodes import Nodes
+    from replica.framework.extenders import Extenders
     from replica.framework.interface import Plugin
 
 
@@ -45,6 +46,7 @@ def runtime_of(
     weights: Mapping[str, int] | None = None,
     with_handle: Handle | None = None,
     without: Iterable[str] = (),
+    extenders: Extenders | None = None,
 ) -> Runtime:
     """The default profile with further plugins after its own."""
     registry = in_tree.registry()
@@ -52,7 +54,7 @@ def runtime_of(
         registry.register(plugin.name, lambda _args, _handle, made=plugin: made)
     defaults = tuple(use for use in in_tree.DEFAULTS if use.name not in without)
     uses = (*defaults, *(Use(plugin.name, (weights or {}).get(plugin.name, 0)) for plugin in extra))
-    return Runtime(Profile(defaults=uses, args=args or {}), registry, with_handle or handle())
+    return Runtime(Profile(defaults=uses, args=args or {}), registry, with_handle or handle(), extenders)
 
 
 def refusals(plugin: Any, pod: Pod, nodes: Nodes) -> dict[str, list[str]]:

@@ -23,6 +23,7 @@ from replica.events.broadcaster import Broadcaster
 from replica.events.leases import EventLeases
 from replica.events.recorder import Recorder
 from replica.events.sink import EventSink
+from replica.framework.extenders import Extenders
 from replica.framework.interface import Handle
 from replica.framework.waiting import WaitingPods
 from replica.handlers import Movers, NamespaceHandler, NodeHandler, PodGroupHandler, PodHandler
@@ -50,7 +51,13 @@ class World:
         failure: What the work raised.
     """
 
-    def __init__(self, *plugins: Any, settings: Settings | None = None, backoff: float = 0.02) -> None:
+    def __init__(
+        self,
+        *plugins: Any,
+        settings: Settings | None = None,
+        backoff: float = 0.02,
+        extenders: Extenders | None = None,
+    ) -> None:
         self.clock = SystemClock()
         self.etcd = FakeEtcd()
         self.sender = FlakySender(self.etcd)
@@ -68,7 +75,7 @@ class World:
             listers=listers,
             members=self.members,
         )
-        self.runtime = runtime_of(*plugins, with_handle=handle)
+        self.runtime = runtime_of(*plugins, with_handle=handle, extenders=extenders)
         self.queue = SchedulingQueue(
             clock=self.clock,
             order=self.runtime.sort_key,
@@ -107,6 +114,7 @@ class World:
             clock=self.clock,
             draw=random.Random(2),  # noqa: S311  # repeatable, no secret
             expect=self.informers.pods.reflector.expect,
+            extenders=extenders or Extenders(),
         )
         self.settings = settings or Settings(attempt=0.2, barrier=5.0, drain=5.0)
         self.scheduler = Scheduler(self.parts, self.settings)

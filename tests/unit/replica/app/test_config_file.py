@@ -140,7 +140,11 @@ FIELDS = [
     ({"podMaxBackoffSeconds": 4, "podInitialBackoffSeconds": 5}, "podMaxBackoffSeconds: 4 must not be less than"),
     ({"podMaxBackoffSeconds": []}, "podMaxBackoffSeconds: [] must be a whole number"),
     ({"delayCacheUntilActive": "true"}, 'delayCacheUntilActive: "true" must be true or false'),
-    ({"extenders": [{"urlPrefix": "http://x"}]}, "extenders: schedulers are not extended over HTTP here"),
+    ({"extenders": [{"urlPrefix": "x"}]}, "extenders[0].urlPrefix: 'x' is no http:// or https:// address"),
+    (
+        {"extenders": [{"urlPrefix": "http://x", "bindVerb": "b"}, {"urlPrefix": "http://y", "bindVerb": "b"}]},
+        "extenders[1].bindVerb: only one extender may bind",
+    ),
     ({"extenders": {}}, "extenders: {} must be a list"),
     ({"profiles": {}}, "profiles: {} must be a list"),
     ({"profiles": ["x"]}, 'profiles[0]: "x" must be an object'),

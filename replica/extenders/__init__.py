@@ -1,0 +1,1 @@
+"""Extenders over HTTP."""
