@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from lockd.ports import KeyValue
 from replica.api.codec import Undecodable, decode, status_of
 from replica.api.events import Event
+from replica.api.groups import PodGroup
 from replica.api.keys import parse_key
 from replica.api.kinds import KINDS
 from replica.api.nodes import Node
@@ -39,6 +40,8 @@ class Stored:
         requests: What a pod takes of its node, by resource.
         spec: What else a pod asks for.
         group: The name of a pod's group, or "".
+        least: How many pods of a group must run.
+        size: A pod's, in bytes.
         message: Why a pod has no node, as a scheduler said.
         waiting: A pod with a scheduling gate, or with a condition PodScheduled=False.
         finished: A pod that has ended by itself.
@@ -57,6 +60,8 @@ class Stored:
     requests: Mapping[str, int] = field(default_factory=dict)
     spec: PodSpec | None = None
     group: str = ""
+    least: int = 0
+    size: int = 0
     message: str = ""
     waiting: bool = False
     finished: bool = False
@@ -98,6 +103,7 @@ def _digest(stored: Object, value: bytes) -> Stored:
                 requests=dict(stored.spec.requests),
                 spec=stored.spec,
                 group=stored.group,
+                size=len(value),
                 message=scheduled.message if scheduled is not None and refused else "",
                 waiting=bool(stored.spec.gates) or refused,
                 finished=stored.terminal,
@@ -117,5 +123,7 @@ def _digest(stored: Object, value: bytes) -> Stored:
             named = (stored.regarding, stored.related)
             uids = frozenset(reference.uid for reference in named if reference is not None and reference.uid)
             return Stored(token=stored.token, uid=stored.uid, concerns=uids, scheduler=stored.controller)
+        case PodGroup():
+            return Stored(token=stored.token, uid=stored.uid, least=max(1, stored.min_member))
         case _:
             return Stored(token=stored.token, uid=stored.uid, labels=stored.labels)

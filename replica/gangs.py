@@ -8,7 +8,7 @@ is bound of it counts when it is tried again.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from component import logs
 from replica.attempts import Cycle, Miss, Party
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from replica.binding import Binding, Verdict
     from replica.binding import Group as BindGroup
+    from replica.cache.members import Count
     from replica.cycle import SchedulingCycle
     from replica.framework.gang import Gang
     from replica.outcomes import Outcomes
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     from replica.queue.pod import QueuedPod
 
 _log = logs.get(__name__)
+
+TOLD_AFTER: Final = 5.0
+"""Seconds after which the pods of a gang that isn't all there are told what they wait for."""
+
+LOOK: Final = 1.0
+"""Seconds between two looks for such gangs."""
 
 
 class Gangs:
@@ -45,9 +52,38 @@ class Gangs:
         self._outcomes = outcomes
         self._goes_on = goes_on
         self._gathering: list[Party] = []
+        self._looked = 0.0
+        self._incomplete: dict[str, tuple[Count, float]] = {}
+        """Gangs that aren't all there: as they were last, and since when."""
         self._lock = threading.Lock()
         self._following: dict[str, tuple[Party, list[BindGroup]]] = {}
         """The last pod of a parcel that is with the binder -> the parcels that follow it."""
+
+    # --- those that wait for others
+
+    def tell(self, now: float) -> None:
+        """Tell the pods that are kept back until their gang is there, once nothing has come of it for a while."""
+        if now < self._looked + LOOK:
+            return
+        self._looked = now
+        incomplete: dict[str, tuple[Count, float]] = {}
+        for key in self._members.waiting():
+            count = self._members.count(key)
+            known = self._incomplete.get(key)
+            since = known[1] if known is not None and known[0] == count else now
+            incomplete[key] = (count, since)
+            if now - since >= TOLD_AFTER:
+                for path in self._members.paths(key):
+                    queued = self._queue.get(path)
+                    if queued is not None and queued.gated_by:
+                        self._outcomes.waits(queued, self._waits_for(key, queued, count))
+        self._incomplete = incomplete
+
+    def _waits_for(self, key: str, queued: QueuedPod, count: Count) -> str:
+        gang = self.of(queued)
+        if gang is None:
+            return f"pod group {key} not found"
+        return f"pod group {key}: {count.present} of the {gang.least} pods that must run are there"
 
     # --- places
 

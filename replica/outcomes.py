@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from replica.attempts import Cycle
     from replica.binding import Verdict
     from replica.parts import Parts
+    from replica.queue.pod import QueuedPod
     from replica.scheduler_metrics import SchedulerMetrics
     from replica.statuses import StatusWriter
 
@@ -69,6 +70,14 @@ class Outcomes:
         self._tell(cycle, message, SCHEDULER_ERROR, "")
         self._ended(cycle, ERROR)
         self._queue.requeue(cycle.queued)
+
+    def waits(self, queued: QueuedPod, message: str) -> None:
+        """A pod is not tried yet: tell its user what it waits for, unless that has been said."""
+        pod = queued.pod
+        if self._statuses.say(pod, reason=UNSCHEDULABLE, message=message):
+            self._recorder.event(
+                pod, reason=FAILED, note=message, action="Scheduling", type=WARNING, controller=pod.spec.scheduler
+            )
 
     def undone(self, cycle: Cycle) -> None:
         """A place that was reserved is given up, since the bind was definitely not made."""

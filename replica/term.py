@@ -179,6 +179,7 @@ class TermWork:
             self._outcomes.let_go(parts.applied)
             parts.waiting.expire(self._clock.now())
             self._gangs.expire(self._clock.now())
+            self._gangs.tell(self._clock.now())
             for cycle in self._cycles.resolved():
                 self._bind(self._go(cycle))
             if self._binder.busy >= MOST_BINDING:

@@ -11,6 +11,7 @@ from chaos.checks import (
     events,
     exits,
     faults,
+    gangs,
     liveness,
     placement,
     realtime,
@@ -40,6 +41,7 @@ _CHECKS = (
         "no pod is lost, or left waiting though a node takes it",
         (binds.lost_pods, placement.needless_waits),
     ),
+    Check("gangs", "a gang that one transaction takes is bound whole or not at all", (gangs.partly_bound,)),
     Check("capacity", "no node is given more than it has", (capacity.overcommits,)),
     Check(
         "real-time",

@@ -87,6 +87,11 @@ class Members:
                 return ()
             return tuple(path for uid, path in group.paths.items() if uid not in group.bound)
 
+    def waiting(self) -> tuple[str, ...]:
+        """The groups that have members without a node."""
+        with self._lock:
+            return tuple(key for key, group in self._groups.items() if len(group.bound) < len(group.paths))
+
     def begun(self) -> tuple[str, ...]:
         """The groups of which some members have a node and some have none."""
         with self._lock:
