@@ -87,8 +87,10 @@ def local(
         supervisor.end(clock=CLOCK)
 
 
-def nodes(count: int, *, cpu: str = "32", memory: str = "128Gi", pods: str = "110") -> tuple[Draft, ...]:
-    """Nodes `node-0` and on."""
+def nodes(
+    count: int, *, cpu: str = "32", memory: str = "128Gi", pods: str = "110", first: int = 0
+) -> tuple[Draft, ...]:
+    """Nodes `node-<first>` and on."""
     return _drafts(
         {
             "apiVersion": "v1",
@@ -96,7 +98,7 @@ def nodes(count: int, *, cpu: str = "32", memory: str = "128Gi", pods: str = "11
             "metadata": {"name": f"node-{number}"},
             "status": {"allocatable": {"cpu": cpu, "memory": memory, "pods": pods}},
         }
-        for number in range(count)
+        for number in range(first, first + count)
     )
 
 
