@@ -9,6 +9,7 @@ import pytest
 from lockd.ports import KeyValue
 from replica.api import codec
 from replica.framework.status import SUCCESS, Code, Status
+from replica.parts import Settings
 from tests.harness import term
 from tests.harness.wait import eventually
 from tests.harness.world import WITHIN, World
@@ -240,3 +241,37 @@ def test_the_end_of_a_term_gives_up_what_a_gang_has_and_the_next_one_binds_it():
         assert world.assumed.counts() == (0, 0)
         assert threading.active_count() < 60
         assert bound(world, pods) == []
+
+
+def large(world):
+    """A gang of two parcels that has its places, the first bind of which is held on its way."""
+    pods = [f"a{number:03}" for number in range(125)]
+    for number in range(2):
+        world.add_node(f"n{number}", allocatable={"cpu": "100", "memory": "80Gi", "pods": 110})
+    world.add_group("a", 125)
+    world.add_pods(*pods, group="a", requests={"cpu": "1"})
+    world.sender.plan.append("held")
+    world.lead()
+    eventually(lambda: world.sender.sent, within=WITHIN)
+    return pods
+
+
+def test_a_parcel_is_not_sent_before_the_one_ahead_of_it_is_bound():
+    with World(settings=Settings(attempt=60.0, patience=600.0, barrier=5.0, drain=5.0)) as world:
+        pods = large(world)
+        world.add_pods("single")
+        world.wait_bound("single")
+        assert bound(world, pods) == []
+        world.sender.commit(world.sender.sent[0])
+        world.wait_bound(*pods)
+        assert binds(world) == [["single"], pods[:120], pods[120:]]
+
+
+def test_what_was_to_follow_a_refused_parcel_is_tried_again_whole():
+    with World(settings=Settings(attempt=60.0, patience=600.0, barrier=5.0, drain=5.0)) as world:
+        pods = large(world)
+        world.add_pods("a000", group="a", requests={"cpu": "1"}, uid="uid-of-a-newer-one")
+        world.sender.commit(world.sender.sent[0])
+        world.wait_bound(*pods)
+        assert binds(world) == [sorted(group) for group in (binds(world)[0], binds(world)[1])]
+        assert [len(group) for group in binds(world)] == [120, 5]
