@@ -66,7 +66,7 @@ def test_a_gang_bound_one_by_one_is_red_until_enough_are(made):
 def test_who_was_bound_when_the_leader_looked_counts(made):
     made.binds("a", "b", "c")
     made.pods("e")
-    made.commit({"pods/default/a": None})
+    made.commit({"pods/default/a": None, "pods/default/b": None})
     made.binds("e")
     assert made.found() == []
 
