@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from replica.stories import PodStories
 from replica.framework.extenders import Extenders
+from replica.stories import PodStories
 
 if TYPE_CHECKING:
     import random
