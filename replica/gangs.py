@@ -73,11 +73,15 @@ class Gangs:
             since = known[1] if known is not None and known[0] == count else now
             incomplete[key] = (count, since)
             if now - since >= TOLD_AFTER:
-                for path in self._members.paths(key):
-                    queued = self._queue.get(path)
-                    if queued is not None and queued.gated_by:
-                        self._outcomes.waits(queued, self._waits_for(key, queued, count))
+                self._tell(key, count)
         self._incomplete = incomplete
+
+    def _tell(self, key: str, count: Count) -> None:
+        for path in self._members.paths(key):
+            queued = self._queue.get(path)
+            if queued is None or not queued.gated_by:
+                return  # it is there, and waits for its turn or for room
+            self._outcomes.waits(queued, self._waits_for(key, queued, count))
 
     def _waits_for(self, key: str, queued: QueuedPod, count: Count) -> str:
         gang = self.of(queued)

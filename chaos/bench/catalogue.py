@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from chaos.bench import machine, scheduling, writes
+from chaos.bench.objects import GANGS, PREEMPTING
 from chaos.bench.result import Result
 
 if TYPE_CHECKING:
@@ -55,6 +56,20 @@ CATALOGUE: Final = {
                 partial(scheduling.run, nodes=nodes),
             )
             for nodes in (1000, 5000)
+        ),
+        Benchmark(
+            "preemption",
+            "pods/s",
+            "pods created to bound on 5000 full nodes: three pods go for each, as many as there are nodes at most",
+            WITHOUT_A_SCHEDULER,
+            partial(scheduling.run, nodes=5000, shape=PREEMPTING),
+        ),
+        Benchmark(
+            "gangs",
+            "pods/s",
+            "pods of gangs of 8 created to bound on 5000 nodes, each gang by one nested branch",
+            WITHOUT_A_SCHEDULER,
+            partial(scheduling.run, nodes=5000, shape=GANGS),
         ),
     )
 }

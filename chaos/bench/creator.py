@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
-from chaos.bench.objects import TIMEOUT, chunks, pod_puts
+from chaos.bench.objects import PLAIN, TIMEOUT, chunks, pod_puts
 from chaos.cluster.plan import environment
 from chaos.errors import NotStarted
 from component.clock import SystemClock
@@ -58,9 +58,13 @@ class Creator:
     pods: int
 
     @classmethod
-    def start(cls, endpoints: Sequence[str], prefix: str, pods: int) -> Self:
-        """Start one, which makes everything ready and waits for `go`."""
-        command = [sys.executable, "-m", "chaos.bench.creator", ",".join(endpoints), prefix, str(pods)]
+    def start(cls, endpoints: Sequence[str], prefix: str, pods: int, shape: str = PLAIN) -> Self:
+        """Start one, which makes everything ready and waits for `go`.
+
+        Args:
+            shape: A name of `objects.SHAPES`.
+        """
+        command = [sys.executable, "-m", "chaos.bench.creator", ",".join(endpoints), prefix, str(pods), shape]
         pipe = subprocess.PIPE
         process = subprocess.Popen(  # noqa: S603 - our own program
             command,
@@ -158,14 +162,14 @@ class Gathered:
         return min(one.sent for one in self._created), max(one.acked for one in self._created)
 
 
-def run(endpoints: tuple[str, ...], prefix: str, pods: int) -> None:
+def run(endpoints: tuple[str, ...], prefix: str, pods: int, shape: str = PLAIN) -> None:
     """Create pods as fast as etcd takes them, once told to go on stdin.
 
     Raises:
         StoreError: etcd did not take them.
     """
     clock, out = SystemClock(), sys.stdout.buffer
-    puts = pod_puts(prefix, 0, pods)
+    puts = pod_puts(prefix, 0, pods, shape)
     gateway = Gateway(Connection(endpoints=endpoints), purpose="creator", witness=Witness(), clock=clock)
     gateway.range(prefix, timeout=TIMEOUT)  # connects
     replies: queue.SimpleQueue[tuple[int, int, float, TxnReply | StoreError]] = queue.SimpleQueue()
@@ -201,4 +205,4 @@ def run(endpoints: tuple[str, ...], prefix: str, pods: int) -> None:
 
 
 if __name__ == "__main__":
-    run(tuple(sys.argv[1].split(",")), sys.argv[2], int(sys.argv[3]))
+    run(tuple(sys.argv[1].split(",")), sys.argv[2], int(sys.argv[3]), sys.argv[4])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -11,7 +12,7 @@ from chaos import spans, workload
 from chaos.bench import renewals
 from chaos.bench.ceiling import ceiling
 from chaos.bench.creator import Creator
-from chaos.bench.objects import create_nodes
+from chaos.bench.objects import NAMESPACE, PLAIN, SHAPES, create_groups, create_nodes
 from chaos.bench.result import Run
 from chaos.bench.rig import PERIOD, rig
 from chaos.bench.usage import Meter
@@ -28,23 +29,30 @@ SETTLING: Final = 60.0
 """Seconds that caches and events may take."""
 
 
-def run(bench: Bench, *, nodes: int) -> Run:
+def run(bench: Bench, *, nodes: int, shape: str = PLAIN) -> Run:
     """One run on a cluster of its own, and one of its limit on another.
+
+    Args:
+        shape: A name of `objects.SHAPES`.
 
     Raises:
         TooSlow, NotStarted, Interrupted, StoreError: It gave no figure.
     """
-    value, details = _scheduled(bench, nodes, bench.pods)
+    bench = replace(bench, pods=SHAPES[shape].pods(bench.pods, nodes))
+    value, details = _scheduled(bench, nodes, bench.pods, shape)
     limit, raw = ceiling(bench, nodes=nodes)
     return Run(value=value, limit=limit, details={**details, "limitCpuUsPerPod": raw})
 
 
-def _scheduled(bench: Bench, nodes: int, pods: int) -> tuple[float, dict[str, Any]]:
+def _scheduled(bench: Bench, nodes: int, pods: int, shape: str) -> tuple[float, dict[str, Any]]:
     told = f"bind {pods} pods on {nodes} nodes"
     with rig(bench) as made:
         leader = _leader(made)
-        create_nodes(made.gateway, made.plan.prefix, nodes)
-        creator = Creator.start(made.state.endpoints, made.plan.prefix, pods)
+        create_nodes(made.gateway, made.plan.prefix, nodes, shape)
+        create_groups(made.gateway, made.plan.prefix, pods, shape)
+        standing = nodes * SHAPES[shape].standing
+        bench.until(lambda: _seen(leader) >= standing, within=SETTLING, what="not all pods are cached")
+        creator = Creator.start(made.state.endpoints, made.plan.prefix, pods, shape)
         try:
             creator.until_ready()
             names = {
@@ -70,7 +78,8 @@ def _scheduled(bench: Bench, nodes: int, pods: int) -> tuple[float, dict[str, An
             used_with_events = meter.used()
             if _leader(made).identity != leader.identity:
                 raise TooSlow("the leader changed during the run: the machine is too busy for figures")
-            placed = workload.placement(made.gateway, made.plan.prefix)
+            found = workload.placement(made.gateway, made.plan.prefix)
+            placed = {path: node for path, node in found.items() if not path.startswith(f"{NAMESPACE}/standing-")}
             if len(placed) != pods or not all(placed.values()):
                 raise TooSlow(f"only {sum(map(bool, placed.values()))} of {len(placed)} pods are bound")
             bound = _last_bind(made, leader)
@@ -105,6 +114,11 @@ def _progress(bench: Bench, told: str, leader: Target, pods: int) -> bool:
 
 def _events(leader: Target) -> int:
     return int(_metric(leader, "lockd_events_total", 'result="written"'))
+
+
+def _seen(leader: Target) -> int:
+    """How many pods on nodes the leader knows of."""
+    return int(_metric(leader, "scheduler_cache_size", 'type="pods"'))
 
 
 def _metric(leader: Target, name: str, label: str) -> float:

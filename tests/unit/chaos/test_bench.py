@@ -6,7 +6,7 @@ import os
 import pytest
 
 from chaos.bench.machine import GIB, doubts, require
-from chaos.bench.objects import create_nodes, pod_puts
+from chaos.bench.objects import GANGS, SHAPES, create_nodes, pod_puts
 from chaos.bench.renewals import Seen, off_period, summary
 from chaos.bench.result import Result, Run, table
 from chaos.bench.usage import Meter, seconds
@@ -119,3 +119,8 @@ class TestObjects:
         assert len({put.key for put in taken.puts}) == 130
         node = decode(NODE, KeyValue(taken.puts[0].key, taken.puts[0].value, 1))
         assert dict(node.allocatable)["pods"] == 110
+
+    def test_pods_of_gangs_name_groups_that_are_there_and_are_whole(self):
+        assert SHAPES[GANGS].pods(100, 5000) == 96
+        pods = [decode_pod(KeyValue(put.key, put.value, 1)) for put in pod_puts("/x", 0, 96, GANGS)]
+        assert [pods[number].group for number in (0, 7, 8, 95)] == ["gang-0", "gang-0", "gang-1", "gang-11"]
