@@ -164,7 +164,8 @@ class Evaluator:
                 return Standing(pod, state, nodes=nodes, names=names, feasible=feasible)
         feasible = run.filtering.filter(state, pod, nodes, trace)
         feasible = run.filtering.leave_promised(state, pod, nodes, feasible, promised=promised, trace=trace)
-        feasible = self._extenders.filter(pod, nodes, self._sampling.cut(feasible, nodes.count), trace)
+        feasible = self._sampling.cut(feasible, nodes.count)
+        feasible = self._extenders.filter(pod, nodes, feasible, trace)
         count = int(np.count_nonzero(feasible))
         if not count:
             found = run.filtering.diagnose(state, pod, nodes, trace)
