@@ -141,6 +141,7 @@ def setup(
         if Installed.provider is None:
             who = resource(service=service, instance=instance, version=version, namespace=namespace)
             Installed.sampler_chosen = bool(environ.get("OTEL_TRACES_SAMPLER", "").strip())
+            Installed.share = environment.share(environ)
             Installed.provider = sdk.provider(who)
             trace.set_tracer_provider(Installed.provider)
             logs.use_context(_ids_of_current_span)

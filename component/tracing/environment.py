@@ -41,6 +41,17 @@ def export_timeout(signal: str, environ: Mapping[str, str]) -> float | None:
     return None if _of(signal, "TIMEOUT", environ) else EXPORT_TIMEOUT
 
 
+def share(environ: Mapping[str, str]) -> float | None:
+    """The share of roots that a sampler by trace id takes; None where another one is asked for, or none."""
+    if environ.get("OTEL_TRACES_SAMPLER", "").strip().lower() not in {"traceidratio", "parentbased_traceidratio"}:
+        return None
+    try:
+        found = float(environ.get("OTEL_TRACES_SAMPLER_ARG", "") or 1.0)
+    except ValueError:
+        return None
+    return found if 0.0 <= found <= 1.0 else None
+
+
 def linger(environ: Mapping[str, str]) -> float:
     """Seconds that spans gather before they go to a collector."""
     try:

@@ -22,11 +22,13 @@ class Installed:
     Attributes:
         takers: Where spans go that are made without the provider's help.
         sampler_chosen: Does the environment say how to sample?
+        share: The share of roots that the environment's sampler takes, if it goes by their trace ids.
     """
 
     provider: ClassVar[TracerProvider | None] = None
     takers: ClassVar[tuple[Taker, ...]] = ()
     sampler_chosen: ClassVar[bool] = False
+    share: ClassVar[float | None] = None
     lock: ClassVar[threading.Lock] = threading.Lock()
     _tracers: ClassVar[dict[str, Tracer]] = {}
 

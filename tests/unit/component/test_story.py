@@ -8,6 +8,7 @@ import pytest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, DEFAULT_ON, TraceIdRatioBased
 
+from component.tracing import environment
 from component.tracing.context import Caller, new_traceparent
 from component.tracing.installed import Installed
 from component.tracing.story import MOST_EVENTS, Stories
@@ -75,6 +76,30 @@ def test_all_processes_choose_the_same_and_put_it_in_one_trace(told):
             assert parse(one.traceparent).trace_id == parse(other.traceparent).trace_id
             assert one.traceparent != other.traceparent
     assert 120 < chosen < 280
+
+
+def test_a_share_is_taken_as_the_sampler_takes_it(told, monkeypatch):
+    for share in (0.0, 0.1, 0.5, 1.0):
+        told.sampler(TraceIdRatioBased(share))
+        by_sampler = [Stories("pod").chosen(f"uid-{number}") for number in range(300)]
+        monkeypatch.setattr(Installed, "share", share)
+        assert [Stories("pod").chosen(f"uid-{number}") for number in range(300)] == by_sampler
+        monkeypatch.setattr(Installed, "share", None)
+
+
+@pytest.mark.parametrize(
+    ("environ", "share"),
+    [
+        ({}, None),
+        ({"OTEL_TRACES_SAMPLER": "always_on"}, None),
+        ({"OTEL_TRACES_SAMPLER": "traceidratio"}, 1.0),
+        ({"OTEL_TRACES_SAMPLER": "ParentBased_TraceIdRatio", "OTEL_TRACES_SAMPLER_ARG": "0.25"}, 0.25),
+        ({"OTEL_TRACES_SAMPLER": "traceidratio", "OTEL_TRACES_SAMPLER_ARG": "many"}, None),
+        ({"OTEL_TRACES_SAMPLER": "traceidratio", "OTEL_TRACES_SAMPLER_ARG": "2"}, None),
+    ],
+)
+def test_the_share_that_the_environment_asks_for(environ, share):
+    assert environment.share(environ) == share
 
 
 def test_without_a_word_of_the_environment_one_in_a_hundred(told):
