@@ -46,6 +46,10 @@ class Stored:
         waiting: A pod with a scheduling gate, or with a condition PodScheduled=False.
         finished: A pod that has ended by itself.
         deleting: A pod that is marked for deletion.
+        ends: RFC 3339: when a pod that preemption marked for deletion may be taken away, or "".
+        nominated: The node that a pod was promised by preemption, or "".
+        priority: A pod's, as its manifest says; None where a class of its decides.
+        at: RFC 3339: when what an event tells of happened.
         scheduler: The name of the scheduler that a pod asks for, or that reports an event.
         allocatable: What a node has, by resource.
         labels: A node's, a pod's or a namespace's.
@@ -66,6 +70,10 @@ class Stored:
     waiting: bool = False
     finished: bool = False
     deleting: bool = False
+    ends: str = ""
+    nominated: str = ""
+    priority: int | None = 0
+    at: str = ""
     scheduler: str = ""
     allocatable: Mapping[str, int] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -108,6 +116,9 @@ def _digest(stored: Object, value: bytes) -> Stored:
                 waiting=bool(stored.spec.gates) or refused,
                 finished=stored.terminal,
                 deleting=stored.deleting,
+                ends=stored.ends,
+                nominated=stored.nominated,
+                priority=stored.spec.priority if stored.spec.priority_class else stored.spec.priority or 0,
                 scheduler=stored.spec.scheduler,
             )
         case Node():
@@ -122,7 +133,9 @@ def _digest(stored: Object, value: bytes) -> Stored:
         case Event():
             named = (stored.regarding, stored.related)
             uids = frozenset(reference.uid for reference in named if reference is not None and reference.uid)
-            return Stored(token=stored.token, uid=stored.uid, concerns=uids, scheduler=stored.controller)
+            return Stored(
+                token=stored.token, uid=stored.uid, concerns=uids, at=stored.time, scheduler=stored.controller
+            )
         case PodGroup():
             return Stored(token=stored.token, uid=stored.uid, least=max(1, stored.min_member))
         case _:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from chaos.fit import Room, refusals
@@ -69,16 +69,25 @@ def unplaced(ledger: Ledger) -> tuple[Unplaced, ...]:
     pods = {key: stored for key, stored in ledger.final.items() if key.startswith("pods/")}
     near = [found for key, stored in pods.items() if (found := Neighbour.of(key, stored)) is not None]
     spaces = {name: stored.labels for name, stored in namespaces.items()}
-    judge = _Judge(nodes, Room(pods.values()), Neighbourhood(nodes, near, spaces))
+    promised = {pod.key: pod.last for pod in pending if pod.last.nominated}
+    judge = _Judge(nodes, list(pods.values()), promised, Neighbourhood(nodes, near, spaces))
     return tuple(Unplaced(pod, pod.last.message, judge.verdict(pod)) for pod in pending)
 
 
 class _Judge:
-    """Holds pods against the nodes as they stand; equal pods once."""
+    """Holds pods against the nodes as they stand; equal pods once.
 
-    def __init__(self, nodes: dict[str, Stored], room: Room, neighbourhood: Neighbourhood) -> None:
+    Args:
+        promised: By key, the pods that preemption promised a node: who matters no more leaves them that room.
+    """
+
+    def __init__(
+        self, nodes: dict[str, Stored], pods: list[Stored], promised: dict[str, Stored], neighbourhood: Neighbourhood
+    ) -> None:
         self._nodes = nodes
-        self._room = room
+        self._pods = pods
+        self._promised = promised
+        self._rooms: dict[tuple[str, ...], Room] = {}
         self._neighbourhood = neighbourhood
         self._known: dict[Hashable, Verdict] = {}
 
@@ -91,20 +100,32 @@ class _Judge:
         if pod.last.group:
             return Verdict(unjudged="pod group")
         asks = Neighbour(pod.key.split("/")[1], pod.last.labels, spec)
-        kind = asks.namespace, frozenset(asks.labels.items()), spec
+        others = ((key, other) for key, other in self._promised.items() if key != pod.key)
+        heeded = tuple(key for key, other in others if not _matters_less(other, pod.last))
+        kind = asks.namespace, frozenset(asks.labels.items()), spec, heeded
         if kind not in self._known:
-            self._known[kind] = self._read(asks)
+            self._known[kind] = self._read(asks, self._room(heeded))
         return self._known[kind]
 
-    def _read(self, asks: Neighbour) -> Verdict:
+    def _room(self, heeded: tuple[str, ...]) -> Room:
+        if heeded not in self._rooms:
+            coming = [replace(self._promised[key], node=self._promised[key].nominated) for key in heeded]
+            self._rooms[heeded] = Room([*self._pods, *coming])
+        return self._rooms[heeded]
+
+    def _read(self, asks: Neighbour, room: Room) -> Verdict:
         reasons: Counter[str] = Counter()
         fits = ""
         kept_off = self._neighbourhood.refusals(asks)
         for name, node in self._nodes.items():
-            found = refusals(asks.spec, name, node, self._room)
+            found = refusals(asks.spec, name, node, room)
             if not found and name in kept_off:
                 found = (kept_off[name],)
             reasons.update(found)
             if not found and not fits:
                 fits = name
         return Verdict(reasons, fits)
+
+
+def _matters_less(pod: Stored, other: Stored) -> bool:
+    return pod.priority is not None and other.priority is not None and pod.priority < other.priority

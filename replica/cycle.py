@@ -16,6 +16,7 @@ from replica.attempts import Cycle, Miss
 from replica.binding import Binding
 from replica.framework.cycle_state import CycleState
 from replica.framework.diagnosis import Diagnosis
+from replica.framework.disruptions import PostFilterResult
 from replica.framework.status import Code, PluginFailed, Status, unschedulable
 from replica.handlers import DELETED
 from replica.outcomes import FAILED
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from replica.framework.waiting import WaitingPod
     from replica.outcomes import Outcomes
     from replica.parts import Parts
+    from replica.preemption.preemptor import Preemptor
     from replica.queue.pod import QueuedPod
     from replica.scheduler_metrics import SchedulerMetrics
     from replica.statuses import StatusWriter
@@ -40,14 +42,27 @@ SAMPLED: Final = 0.1
 """The share of cycles whose points and plugins are timed one by one; kube-scheduler's."""
 
 
+MAKING_ROOM: Final = PostFilterResult(
+    unschedulable("preemption: not eligible due to a terminating pod on the nominated node.")
+)
+
+
 class SchedulingCycle:
     """One term's cycles. They run one after the other, on the scheduling thread."""
 
     def __init__(
-        self, parts: Parts, statuses: StatusWriter, outcomes: Outcomes, metrics: SchedulerMetrics, token: Token
+        self,
+        parts: Parts,
+        statuses: StatusWriter,
+        preemptor: Preemptor,
+        outcomes: Outcomes,
+        *,
+        metrics: SchedulerMetrics,
+        token: Token,
     ) -> None:
         self._parts = parts
         self._statuses = statuses
+        self._preemptor = preemptor
         self._outcomes = outcomes
         self._metrics = metrics
         self._token = int(token)
@@ -117,13 +132,14 @@ class SchedulingCycle:
     def reserve(self, cycle: Cycle) -> Miss | None:
         """Assume and Reserve: the place is the pod's from now on, or nothing has changed."""
         pod, node_name = cycle.pod, cycle.node_name
-        if not self._statuses.withdraw(pod.uid):
+        if not (self._statuses.withdraw(pod.uid) and self._preemptor.placed(pod.uid)):
             # Its status is being written: a bind now would compare a revision that is about to pass.
             return Miss(cycle)
         if not self._parts.assumed.assume(pod, node_name):
             if pod.uid in self._parts.assumed:
                 return Miss(cycle)  # somebody bound it meanwhile
             return Miss(cycle, f"node {node_name} is gone", error=True)
+        self._parts.queue.nominator.forget(pod.path)  # it takes the room that it was promised, or another
         status = cycle.runtime.reserve(cycle.state, pod, node_name)
         if status.ok:
             return None
@@ -247,16 +263,19 @@ class SchedulingCycle:
 
     def _refuse(self, cycle: Cycle, nodes: Nodes, found: Diagnosis) -> None:
         """No node can take a pod: PostFilter may make room, and its user is told."""
-        nominated = ""
+        if self._preemptor.pending(cycle.pod.uid):
+            # Asking twice would have more pods go than are needed: it is tried again once the cache shows who goes.
+            self._outcomes.refused(cycle, found.after(MAKING_ROOM.status.message).message, (), room=MAKING_ROOM)
+            return
+        room = None
         if found.nodes:
             try:
-                result = cycle.runtime.post_filter(cycle.state, cycle.pod, nodes, found)
+                room = cycle.runtime.post_filter(cycle.state, cycle.pod, nodes, found)
             except PluginFailed as error:
                 self.settle(self._failed(cycle, error))
                 return
-            nominated = result.nominated_node
-            found = found.after(result.status.message)
-        self._outcomes.refused(cycle, found.message, found.plugins, nominated=nominated)
+            found = found.after(room.status.message)
+        self._outcomes.refused(cycle, found.message, found.plugins, room=room)
 
     def _failed(self, cycle: Cycle, error: PluginFailed) -> Miss:
         _log.error("plugin failed", plugin=error.plugin, point=error.point, pod=cycle.pod.path, error=error.reason)

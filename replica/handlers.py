@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from replica.cache.node_table import NodeTable
     from replica.framework.runtime import Runtime
     from replica.framework.waiting import WaitingPods
+    from replica.preemption.book import BudgetBook
     from replica.queue.scheduling import SchedulingQueue
 
 DELETED = "the pod was deleted while it waited"
@@ -80,6 +81,10 @@ class Movers:
         for plugin in self._gates if paths else ():
             self._queue.reconsider(paths, plugin)
 
+    def node_gone(self, name: str) -> None:
+        """A node is gone: who was promised it looks for another, or has the promise taken back."""
+        self._queue.activate(pod.path for pod in self._queue.nominator.promised(name))
+
 
 class PodGroupHandler:
     """A handler of the pod groups' informer. The barrier must wait for it: gangs are told by them."""
@@ -114,8 +119,10 @@ class PodHandler:
         profiles: Mapping[str, Runtime],
         movers: Movers,
         *,
+        budgets: BudgetBook,
         gone: Callable[[str], object] = _nobody_minds,
     ) -> None:
+        self._budgets = budgets
         self._gone = gone
         self._queue = queue
         self._members = movers.members
@@ -125,6 +132,7 @@ class PodHandler:
         self._movers = movers
 
     def on_add(self, obj: Pod, *, initial: bool) -> None:  # noqa: ARG002  # the first list is no different
+        self._budgets.see_pod(obj)
         if obj.node:
             self._placed(obj)
         elif self._mine(obj):
@@ -136,7 +144,9 @@ class PodHandler:
         if old.uid != new.uid or (old.node and not new.node):
             self.on_delete(old, stale=False)
             self.on_add(new, initial=False)
-        elif not new.node:
+            return
+        self._budgets.see_pod(new)
+        if not new.node:
             if self._mine(new):
                 if new.group != old.group:
                     self._members.forget(old)
@@ -155,6 +165,7 @@ class PodHandler:
     def on_delete(self, obj: Pod, *, stale: bool) -> None:  # noqa: ARG002  # gone is gone
         # Whatever it looked like last, it may be waiting, assumed, or bound.
         self._members.forget(obj)
+        self._budgets.lose_pod(obj)
         self._queue.delete(obj.path)
         self._assumed.remove(obj.uid)
         self._waiting.reject(obj.uid, "", DELETED)
@@ -211,3 +222,4 @@ class NodeHandler:
     def on_delete(self, obj: Node, *, stale: bool) -> None:  # noqa: ARG002  # gone is gone
         self._table.remove_node(obj.name)
         self._movers.move(NODE_DELETE, old=obj)
+        self._movers.node_gone(obj.name)

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from replica.api.events import Event
     from replica.attempts import Cycle
     from replica.binding import Verdict
+    from replica.framework.disruptions import PostFilterResult
     from replica.parts import Parts
+    from replica.preemption.preemptor import Preemptor
     from replica.queue.pod import QueuedPod
     from replica.scheduler_metrics import SchedulerMetrics
     from replica.statuses import StatusWriter
@@ -31,12 +33,13 @@ FAILED: Final = "FailedScheduling"
 class Outcomes:
     """Settles cycles, from the scheduling thread and the binder's. One for each term."""
 
-    def __init__(self, parts: Parts, statuses: StatusWriter, metrics: SchedulerMetrics) -> None:
+    def __init__(self, parts: Parts, statuses: StatusWriter, preemptor: Preemptor, metrics: SchedulerMetrics) -> None:
         self._queue = parts.queue
         self._assumed = parts.assumed
         self._recorder = parts.recorder
         self._clock = parts.clock
         self._statuses = statuses
+        self._preemptor = preemptor
         self._metrics = metrics
         self._stories = parts.stories
         self._binding: dict[str, Cycle] = {}
@@ -54,12 +57,20 @@ class Outcomes:
         message: str,
         plugins: Iterable[str],
         *,
-        nominated: str = "",
+        room: PostFilterResult | None = None,
     ) -> None:
-        """No node can take the pod: tell its user, and let it wait for something that may help."""
+        """No node can take the pod: tell its user, and let it wait for something that may help.
+
+        Args:
+            room: What PostFilter decided, where it was asked. Otherwise what was promised to the pod is taken back.
+        """
         if story := self._stories.of(cycle.pod.uid):
             story.tell("refused", plugins=tuple(sorted(plugins := tuple(plugins))), message=message)
-        self._tell(cycle, message, UNSCHEDULABLE, nominated)
+        if room is not None and room.status.ok and room.nominated_node:
+            self._announce(cycle, message)
+            self._preemptor.make_room(cycle.pod, room.nominated_node, room.victims, message)
+        else:
+            self._tell(cycle, message, UNSCHEDULABLE, "" if room is None else room.nominated_node)
         self._ended(cycle, REFUSED)
         self._queue.requeue(cycle.queued, plugins)
 
@@ -165,7 +176,12 @@ class Outcomes:
         """An attempt ended: its numbers."""
         self._metrics.attempted(result, cycle.runtime.scheduler_name, self._clock.now() - cycle.started)
 
-    def _tell(self, cycle: Cycle, message: str, reason: str, nominated: str) -> None:
+    def _tell(self, cycle: Cycle, message: str, reason: str, nominated: str | None) -> None:
+        self._announce(cycle, message)
+        nominated = self._preemptor.promise(cycle.pod, nominated)
+        self._statuses.say(cycle.pod, reason=reason, message=message, nominated=nominated)
+
+    def _announce(self, cycle: Cycle, message: str) -> None:
         self._recorder.event(
             cycle.pod,
             reason=FAILED,
@@ -174,4 +190,3 @@ class Outcomes:
             type=WARNING,
             controller=cycle.runtime.scheduler_name,
         )
-        self._statuses.say(cycle.pod, reason=reason, message=message, nominated=nominated)

@@ -11,13 +11,14 @@ from replica.stories import PodStories
 if TYPE_CHECKING:
     import random
     import threading
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from component.clock import Clock
     from lockd.fencing import Guard, Token
     from lockd.leadership import Bell
     from lockd.ports import LockName, Txn, TxnReply
     from replica.api.pods import Pod
+    from replica.api.priority import Classes
     from replica.assume import AssumedPods
     from replica.binder import Sender
     from replica.cache.members import Members
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from replica.events.sink import EventSink
     from replica.framework.runtime import Runtime
     from replica.framework.waiting import WaitingPods
+    from replica.preemption.book import BudgetBook
     from replica.queue.scheduling import SchedulingQueue
 
 
@@ -97,6 +99,9 @@ class Parts:
         members: Which pods there are of each pod group.
         sink: Stores events while there is a term.
         leases: What events expire by.
+        classes: The priority classes that there are.
+        budgets: What disruption budgets let go.
+        departing: The pods that preemption marked for deletion, as cached.
         expect: Told of a key, the value about to be put there, and the pod that this value stands for, so that it
             need not be decoded when the watch brings it (`Reflector.expect`).
         stories: What is told of single pods.
@@ -120,6 +125,9 @@ class Parts:
     leases: EventLeases
     clock: Clock
     draw: random.Random
+    classes: Classes
+    budgets: BudgetBook
+    departing: Callable[[], Iterable[Pod]]
     expect: Callable[[str, bytes, Pod], object] = _expect_nothing
     stories: PodStories = field(default_factory=PodStories)
     extenders: Extenders = field(default_factory=Extenders)

@@ -77,6 +77,15 @@ class StatusWriter:
             self._changed.notify()
         return True
 
+    def take_back(self, pod: Pod) -> bool:
+        """Have a pod's status promise it no node any more, and say else what it says.
+
+        Returns:
+            Whether there was anything to write.
+        """
+        told = codec.status_of(pod.value).scheduled if pod.value is not None else None
+        return told is not None and self.say(pod, reason=told.reason, message=told.message)
+
     def withdraw(self, uid: str) -> bool:
         """A pod is about to be bound: take back what waits to be written of it.
 

@@ -16,6 +16,9 @@ from replica.cache.members import group_of
 from replica.cycle import SchedulingCycle
 from replica.gangs import Gangs
 from replica.outcomes import Outcomes
+from replica.preemption.evictions import Evictions
+from replica.preemption.preemptor import Preemptor
+from replica.preemption.reaper import Reaper
 from replica.statuses import StatusWriter
 from replica.writer import TermWriter
 
@@ -65,16 +68,44 @@ class TermWork:
         self._binds_settled = threading.Event()
         self._binds_settled.set()
         self._slow: queue.SimpleQueue[Cycle | None] = queue.SimpleQueue()
-        # Two writers, so that a pod's status doesn't wait for events.
-        self._write_events = TermWriter(leadership, parts.settle, clock=parts.clock).write
+        # Several writers, so that a pod's status doesn't wait for events, nor a preemption for statuses.
+        self._write_events = self._writer().write
         self._statuses = StatusWriter(
-            TermWriter(leadership, parts.settle, clock=parts.clock).write,
+            self._writer().write, prefix=parts.lock.prefix, token=leadership.token, clock=parts.clock
+        )
+        self._preemptor = Preemptor(
+            nominator=parts.queue.nominator,
+            budgets=parts.budgets,
+            waiting=parts.waiting,
+            statuses=self._statuses,
+            priority=lambda pod: parts.classes.priority(pod.spec),
+            assumed=parts.assumed.is_assumed,
+        )
+        self._evictions = Evictions(
+            self._writer().write_groups,
+            lambda txn: parts.settle(txn, leadership.lost),
             prefix=parts.lock.prefix,
-            token=leadership.token,
+            events=events,
+            leases=parts.leases,
+            recorder=parts.recorder,
+            applied=parts.applied,
+            owner=self._preemptor,
             clock=parts.clock,
         )
-        self._outcomes = Outcomes(parts, self._statuses, metrics)
-        self._cycles = SchedulingCycle(parts, self._statuses, self._outcomes, metrics, leadership.token)
+        self._preemptor.writer = self._evictions
+        self._reaper = Reaper(
+            parts.departing,
+            self._writer().write,
+            prefix=parts.lock.prefix,
+            events=events,
+            leases=parts.leases,
+            recorder=parts.recorder,
+            clock=parts.clock,
+        )
+        self._outcomes = Outcomes(parts, self._statuses, self._preemptor, metrics)
+        self._cycles = SchedulingCycle(
+            parts, self._statuses, self._preemptor, self._outcomes, metrics=metrics, token=leadership.token
+        )
         self._gangs = Gangs(parts, self._cycles, self._outcomes, self._ticks)
         self._binder = Binder(
             parts.sender,
@@ -84,6 +115,9 @@ class TermWork:
             attempt=settings.attempt,
             patience=settings.patience,
         )
+
+    def _writer(self) -> TermWriter:
+        return TermWriter(self._leadership, self._parts.settle, clock=self._clock)
 
     @property
     def binding(self) -> int:
@@ -106,6 +140,8 @@ class TermWork:
             self._binds_settled.clear()
             self._group.spawn("binder", self._settle_binds)
             self._group.spawn("statuses", self._statuses.run, self._group.stop)
+            self._group.spawn("evictions", self._evictions.run, self._group.stop)
+            self._group.spawn("reaper", self._reaper.run, self._group.stop)
             if not all(runtime.binds_at_once for runtime in parts.profiles.values()):
                 for number in range(self._settings.binding_threads):
                     self._group.spawn(f"pre-bind-{number}", self._bind_slowly)
@@ -290,6 +326,7 @@ class TermWork:
         parts.sink.follow()
         self._group.request_stop()
         self._statuses.wake()
+        self._evictions.wake()
         for _ in range(self._settings.binding_threads):
             self._slow.put(None)
         if late := self._group.join(JOIN):

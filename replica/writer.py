@@ -64,14 +64,25 @@ class TermWriter:
             Fenced: The term is over: nothing was sent, or etcd refused all of it.
             StoreError: It is not settled (Unavailable: certainly not written), or can't be written at all.
         """
-        guarded = GuardedWrite.of(self._term.guard, writes)
+        return self.write_groups([(write,) for write in writes])
+
+    def write_groups(self, groups: Sequence[tuple[ObjectWrite, ...]]) -> GuardedReply:
+        """The same for groups, each of which stands or falls as a whole.
+
+        Raises:
+            Fenced: As above.
+            StoreError: As above.
+        """
+        guarded = GuardedWrite(self._term.guard, tuple(groups))
         with self._turn:
             if not self._term.holds(self._clock.now()):
                 raise Fenced("the term is over: nothing is written", token=self._term.guard.token)
             reply = guarded.judge(self._settle(guarded.txn(), self._term.lost))
         if reply.fenced:
             self._rejections.add(1)
-            _log.error("write refused: the term is over", token=int(self._term.guard.token), objects=len(writes))
+            _log.error(
+                "write refused: the term is over", token=int(self._term.guard.token), objects=sum(map(len, groups))
+            )
             self._term.fenced()
             raise Fenced("a newer term began: the write was refused", token=self._term.guard.token)
         return reply

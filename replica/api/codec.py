@@ -30,7 +30,7 @@ from replica.api.podspec import spec_from
 from replica.api.priority import PriorityClass, read_priority_class
 from replica.api.quantities import QuantityError
 from replica.api.selectors import SelectorError
-from replica.api.status import encoded_scheduled, read_status
+from replica.api.status import encoded_scheduled, preempted, read_status
 from replica.api.wire import Reader
 from replica.v1.envelope_pb2 import Envelope
 
@@ -57,9 +57,15 @@ class Undecodable(LockdError):
         self.problem = problem
 
 
+class _Condition(msgspec.Struct, gc=False):
+    type: str = ""
+    status: str = ""
+
+
 class _PodStatus(msgspec.Struct, gc=False, rename="camel"):
     phase: str = ""
     start_time: str = ""
+    conditions: list[_Condition] = []
 
 
 class _PodDocument(msgspec.Struct, gc=False):
@@ -74,6 +80,7 @@ class _Named(msgspec.Struct, gc=False):
 
 _POD: Final = Reader(_PodDocument)
 _NAMED: Final = Reader(_Named)
+_FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def encode(manifest: bytes, *, token: int = 0, node: str = "", status: bytes = b"") -> bytes:
@@ -118,6 +125,27 @@ def with_status(value: bytes, status: PodStatus, token: int) -> bytes:
     envelope = Envelope.FromString(value)
     envelope.fencing_token = token
     envelope.status = status.encode()
+    return envelope.SerializeToString(deterministic=True)
+
+
+def marked(value: bytes, token: int, *, scheduler: str, at: str, ends: str, grace: int) -> bytes:
+    """The value that marks a pod for deletion: what kubectl shows as `Terminating`, and why.
+
+    The rest of the manifest stays as it is, byte for byte.
+
+    Args:
+        scheduler: The profile that makes room by it.
+        at: RFC 3339, for the condition.
+        ends: RFC 3339, when the pod may be taken away.
+        grace: Seconds that it has until then.
+    """
+    envelope = Envelope.FromString(value)
+    document = _FIELDS.decode(envelope.manifest)
+    metadata = _FIELDS.decode(document["metadata"]) if "metadata" in document else {}
+    more = {"deletionTimestamp": ends, "deletionGracePeriodSeconds": grace}
+    envelope.manifest = msgspec.json.encode({**document, "metadata": {**metadata, **more}})
+    envelope.fencing_token = token
+    envelope.status = read_status(envelope.status).with_condition(preempted(scheduler, at=at)).encode()
     return envelope.SerializeToString(deterministic=True)
 
 
@@ -168,6 +196,8 @@ def decode_pod(kv: KeyValue) -> Pod:
             started=intern(status.start_time or metadata.creation_timestamp),
             owner=intern(metadata.controller) if metadata.owner_references else "",
             nominated=read_status(raw).nominated_node_name if raw and pending else "",
+            unready=any(each.type == "Ready" and each.status != "True" for each in status.conditions),
+            ends=metadata.deletion_timestamp if metadata.deletion_timestamp and read_status(raw).preempted else "",
             value=kv.value if pending else None,
         )
     except (msgspec.MsgspecError, QuantityError, UnicodeDecodeError, RecursionError) as error:

@@ -5,20 +5,30 @@ Each fact is stored once: the node and what the scheduler says live in the envel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from lockd.errors import LockdError
 from replica.api.bound_pods import forbidden_changes
 from replica.api.codec import Undecodable, encode, parse_envelope
-from replica.api.kinds import POD
-from replica.api.status import POD_SCHEDULED
+from replica.api.kinds import DISRUPTION_BUDGET, POD
+from replica.api.status import DISRUPTION_TARGET, POD_SCHEDULED, PREEMPTED
 
 if TYPE_CHECKING:
     from lockd.ports import KeyValue
     from replica.api.kinds import Kind
+    from replica.api.priority import Classes
+
+
+_SETTLED: Final = ("priority", "priorityClassName", "preemptionPolicy")
+_WORKED_OUT: Final = frozenset(
+    {"fencingToken", "currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods"}
+)
+"""What tools here work out whenever somebody looks at a budget, so that what is stored would only be old."""
+
+_DELETION: Final = ("deletionTimestamp", "deletionGracePeriodSeconds")
 
 
 class Conflict(LockdError):
@@ -64,6 +74,28 @@ class Draft:
             kind, metadata.get("namespace", "") if kind.namespaced else "", metadata["name"], draft, node, source
         )
 
+    def prioritized(self, classes: Classes, seen: KeyValue | None) -> Draft:
+        """A pod's draft with its priority settled: when it is created, and not again unless it names another class.
+
+        Args:
+            seen: What is stored under its name; None: nothing.
+
+        Raises:
+            NoSuchClass: It names a priority class that there isn't.
+            OtherPriority: It gives another number than its class.
+            Undecodable: What is stored is no object.
+        """
+        if self.kind is not POD:
+            return self
+        spec = self.document["spec"]
+        if seen is not None:
+            stored = _load(seen.key, parse_envelope(seen.key, seen.value).manifest).get("spec") or {}
+            if spec.get("priorityClassName") in {None, "", stored.get("priorityClassName")}:
+                kept = {name: stored[name] for name in _SETTLED if name in stored and not spec.get(name)}
+                if spec.get("priority") in {None, stored.get("priority")}:
+                    return replace(self, document={**self.document, "spec": {**spec, **kept}})
+        return replace(self, document={**self.document, "spec": classes.resolved(spec)})
+
     def created(self, *, uid: str, at: str) -> bytes:
         """The value of a new object.
 
@@ -98,7 +130,9 @@ class Draft:
         if self.kind is POD and envelope.node_name:
             _keep_place(envelope.node_name, stored.get("spec") or {}, self.document["spec"])
         at = before.get("creationTimestamp") or metadata.get("creationTimestamp") or ""
-        document = {**self.document, "metadata": {**metadata, "uid": uid or given, "creationTimestamp": at}}
+        # Nobody takes a deletion back: who applies a pod again that is going doesn't either.
+        going = {name: before[name] for name in _DELETION if before.get(name) is not None}
+        document = {**self.document, "metadata": {**metadata, "uid": uid or given, "creationTimestamp": at, **going}}
         node = envelope.node_name or self.node
         if node == envelope.node_name and _comparable(document) == _comparable(stored):
             return None
@@ -136,18 +170,26 @@ def _drop_owned_status(kind: Kind, document: dict[str, Any]) -> None:
     before = document.get("status")
     if not isinstance(before, dict):
         return
-    status = {name: value for name, value in before.items() if name != "fencingToken"}
+    owned = _WORKED_OUT if kind is DISRUPTION_BUDGET else frozenset({"fencingToken"})
+    status = {name: value for name, value in before.items() if name not in owned}
     if kind is POD:
         status.pop("nominatedNodeName", None)
         conditions = status.get("conditions")
         if isinstance(conditions, list):
-            kept = [each for each in conditions if not (isinstance(each, dict) and each.get("type") == POD_SCHEDULED)]
+            kept = [each for each in conditions if not _is_schedulers(each)]
             status["conditions"] = kept
             if conditions and not kept:
                 del status["conditions"]
     document["status"] = status
     if before and not status:
         del document["status"]
+
+
+def _is_schedulers(condition: Any) -> bool:
+    if not isinstance(condition, dict):
+        return False
+    kind, reason = condition.get("type"), condition.get("reason")
+    return kind == POD_SCHEDULED or (kind, reason) == (DISRUPTION_TARGET, PREEMPTED)
 
 
 def _comparable(document: dict[str, Any]) -> bytes:

@@ -41,7 +41,7 @@ class DisruptionBudget(Object, frozen=True, gc=False, kw_only=True):
         selector: None selects nothing, an empty one all pods of its namespace.
         min_available: A number, or a share such as `"50%"`.
         max_unavailable: The same.
-        disruptions_allowed: What `status.disruptionsAllowed` says, or None.
+        expected: What `status.expectedPods` says, or None.
     """
 
     KIND: ClassVar[Kind] = DISRUPTION_BUDGET
@@ -49,7 +49,7 @@ class DisruptionBudget(Object, frozen=True, gc=False, kw_only=True):
     selector: LabelSelector | None = None
     min_available: int | str | None = None
     max_unavailable: int | str | None = None
-    disruptions_allowed: int | None = None
+    expected: int | None = None
 
 
 class _Named(msgspec.Struct, gc=False):
@@ -73,7 +73,7 @@ class _BudgetSpec(msgspec.Struct, gc=False, rename="camel"):
 
 
 class _BudgetStatus(msgspec.Struct, gc=False, rename="camel"):
-    disruptions_allowed: int | None = None
+    expected_pods: int | None = None
 
 
 class _Budget(_Named, gc=False):
@@ -121,5 +121,5 @@ def read_disruption_budget(raw: bytes) -> tuple[Metadata, dict[str, Any]]:
         "selector": document.spec.selector,
         "min_available": document.spec.min_available,
         "max_unavailable": document.spec.max_unavailable,
-        "disruptions_allowed": document.status.disruptions_allowed,
+        "expected": document.status.expected_pods,
     }

@@ -25,6 +25,8 @@ class Pod(Object, frozen=True, gc=False, kw_only=True):
         deleting: Is it marked for deletion?
         started: RFC 3339: when it began to run as far as anybody said, else when it was created.
         nominated: The node where preemption promised it room, or "".
+        unready: Does its `Ready` condition say that it isn't? Of one that has none nobody says so.
+        ends: RFC 3339: when a pod that preemption marked for deletion is taken away, or "".
         owner: Kind, name and uid of what controls it (`metadata.ownerReferences`), or "".
         value: The stored envelope while the pod is pending (a bind or a status is made from it); None once it is bound
             or has ended, so that a cache of many pods stays small.
@@ -38,6 +40,8 @@ class Pod(Object, frozen=True, gc=False, kw_only=True):
     deleting: bool = False
     started: str = ""
     nominated: str = ""
+    unready: bool = False
+    ends: str = ""
     owner: str = ""
     value: bytes | None = None
 

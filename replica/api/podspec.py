@@ -60,6 +60,7 @@ class PodSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, cache_hash=Tr
         node_selector: (label, value) pairs, sorted.
         images: Of its containers, in their order, init containers first.
         priority: None when the manifest gives none: then `priority_class` or a default decides.
+        preemption: `PreemptLowerPriority` or `Never`; "" when the manifest says nothing: then its class does.
         gates: Scheduling gates that keep it from being scheduled.
         unsupported: What it needs that this scheduler can't give, one line each; such a pod is refused.
     """
@@ -76,7 +77,7 @@ class PodSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, cache_hash=Tr
     images: tuple[str, ...] = ()
     priority: int | None = None
     priority_class: str = ""
-    preemption: str = PREEMPT_LOWER
+    preemption: str = ""
     scheduler: str = DEFAULT_SCHEDULER
     gates: tuple[str, ...] = ()
     grace_period: float = 30.0
@@ -125,7 +126,7 @@ class _Spec(msgspec.Struct, gc=False, rename="camel"):
     topology_spread_constraints: tuple[SpreadConstraint, ...] = ()
     priority: int | None = None
     priority_class_name: str = ""
-    preemption_policy: str = PREEMPT_LOWER
+    preemption_policy: str = ""
     scheduler_name: str = ""
     scheduling_gates: tuple[_Gate, ...] = ()
     termination_grace_period_seconds: float = 30.0

@@ -11,6 +11,9 @@ POD_SCHEDULED: Final = "PodScheduled"
 UNSCHEDULABLE: Final = "Unschedulable"
 SCHEDULING_GATED: Final = "SchedulingGated"
 SCHEDULER_ERROR: Final = "SchedulerError"
+DISRUPTION_TARGET: Final = "DisruptionTarget"
+PREEMPTED: Final = "PreemptionByScheduler"
+"""The reason of the condition `DisruptionTarget` of a pod that has to make room."""
 
 
 class Condition(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
@@ -33,6 +36,16 @@ class PodStatus(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defa
     def scheduled(self) -> Condition | None:
         """The PodScheduled condition."""
         return next((each for each in self.conditions if each.type == POD_SCHEDULED), None)
+
+    @property
+    def preempted(self) -> bool:
+        """Did preemption mark the pod for deletion?"""
+        return any((each.type, each.reason) == (DISRUPTION_TARGET, PREEMPTED) for each in self.conditions)
+
+    def with_condition(self, condition: Condition) -> PodStatus:
+        """The same with this condition in the place of the one of its type."""
+        others = tuple(each for each in self.conditions if each.type != condition.type)
+        return PodStatus((*others, condition), self.nominated_node_name)
 
     def encode(self) -> bytes:
         """As JSON; b"" when it says nothing."""
@@ -59,6 +72,16 @@ def unschedulable(message: str, *, at: str, reason: str = UNSCHEDULABLE, nominat
         at: RFC 3339, when it became so.
     """
     return PodStatus((Condition(POD_SCHEDULED, "False", at, reason, message),), nominated)
+
+
+def preempted(scheduler: str, *, at: str) -> Condition:
+    """Marked for deletion, since a pod that matters more needs the room.
+
+    Args:
+        at: RFC 3339, when it became so.
+    """
+    message = f"{scheduler}: preempting to accommodate a higher priority pod"
+    return Condition(DISRUPTION_TARGET, "True", at, PREEMPTED, message)
 
 
 def scheduled(at: str) -> PodStatus:

@@ -100,7 +100,8 @@ def _disruption_budget(budget: Place) -> None:
             spec[field].text(check=lambda text: None if _PERCENT.fullmatch(text) else "is no number and no percentage")
         else:
             spec[field].integer(0)
-    budget["status"]["disruptionsAllowed"].integer()
+    for field in ("disruptionsAllowed", "expectedPods"):
+        budget["status"][field].integer()
 
 
 def _event(event: Place) -> None:

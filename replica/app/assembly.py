@@ -8,7 +8,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from lockd.etcd.retry import settle
-from replica.api.kinds import NAMESPACE, NODE, POD, POD_GROUP, PRIORITY_CLASS
+from replica.api.kinds import DISRUPTION_BUDGET, NAMESPACE, NODE, POD, POD_GROUP, PRIORITY_CLASS
+from replica.api.priority import Classes
 from replica.app.profiles import profiles_of
 from replica.assume import AssumedPods
 from replica.cache.members import Members
@@ -26,6 +27,8 @@ from replica.framework.waiting import WaitingPods
 from replica.handlers import Movers, NamespaceHandler, NodeHandler, PodGroupHandler, PodHandler
 from replica.parts import Parts, Settings
 from replica.plugins.in_tree import registry
+from replica.preemption.book import BudgetBook, BudgetWatch
+from replica.preemption.classes import ClassWatch
 from replica.queue.hints import Hints
 from replica.queue.nominator import Nominator
 from replica.queue.scheduling import SchedulingQueue
@@ -83,13 +86,7 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
     draw = random.Random()  # noqa: S311 - breaks ties between nodes
     waiting = WaitingPods()
     listers = {kind.kind: informers.informer(kind).lister for kind in (POD, NODE, POD_GROUP, NAMESPACE)}
-
-    def priority(pod: Pod) -> int:
-        if pod.spec.priority is not None:
-            return pod.spec.priority
-        found = informers.informer(PRIORITY_CLASS).lister.get(pod.spec.priority_class)
-        return found.value if found is not None else 0
-
+    classes, budgets = Classes(), BudgetBook(lambda namespace: informers.pods.lister.namespaced(namespace).list())
     nominator, members = Nominator(), Members()
     extenders = Extenders(http.make(config.scheduler.extenders, informers.nodes.lister.get, clock))
     handle = Handle(
@@ -98,9 +95,10 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
         waiting=waiting,
         listers=listers,
         nominator=nominator,
-        priority=priority,
         members=members,
         extenders=extenders,
+        classes=classes,
+        budgets=budgets,
     )
     profiles = runtimes_of(profiles_of(config.scheduler), registry().discover(), handle, extenders)
 
@@ -114,7 +112,7 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
         clock=clock,
         order=profiles[config.scheduler_name].sort_key,
         hints=Hints.of(chain.from_iterable(each.registrations() for each in profiles.values())),
-        priority=priority,
+        priority=handle.priority,
         gate=gate,
         nominator=nominator,
         initial_backoff=config.scheduler.pod_initial_backoff_seconds,
@@ -135,11 +133,13 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
         return settle(gateway, txn, clock=clock, stop=stop, attempt=attempt, within=NEVER_GIVES_UP)
 
     movers = Movers(queue, members, profiles)
+    informers.informer(PRIORITY_CLASS).add_handler(ClassWatch(classes), name="scheduler")
+    informers.informer(DISRUPTION_BUDGET).add_handler(BudgetWatch(budgets), name="preemption")
     informers.informer(POD_GROUP).add_handler(PodGroupHandler(movers), name="scheduler", barrier=True)
     informers.informer(NAMESPACE).add_handler(NamespaceHandler(movers), name="scheduler", barrier=True)
     informers.nodes.add_handler(NodeHandler(table, movers), name="scheduler", barrier=True)
     stories = PodStories()
-    handler = PodHandler(queue, assumed, waiting, profiles, movers, gone=stories.gone)
+    handler = PodHandler(queue, assumed, waiting, profiles, movers, budgets=budgets, gone=stories.gone)
     informers.pods.add_handler(handler, name="scheduler", barrier=True)
     parts = Parts(
         lock=config.lock,
@@ -159,6 +159,9 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
         leases=leases,
         clock=clock,
         draw=draw,
+        classes=classes,
+        budgets=budgets,
+        departing=informers.departing,
         expect=informers.pods.reflector.expect,
         stories=stories,
         extenders=extenders,

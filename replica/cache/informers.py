@@ -31,12 +31,19 @@ _log = logs.get(__name__)
 READ: Final = (POD, NODE, NAMESPACE, PRIORITY_CLASS, POD_GROUP, DISRUPTION_BUDGET)
 """The kinds that scheduling reads. Events are not among them: nobody needs them in memory."""
 
+DEPARTING: Final = "departing"
+"""The index of pods that preemption marked for deletion, and the one value they are found under."""
+
 BY_NODE: Final = "node"
 """The index of pods by the node they are bound to."""
 
 
 def _node_of(pod: Pod) -> tuple[str, ...]:
     return (pod.node,) if pod.node else ()
+
+
+def _end_of(pod: Pod) -> tuple[str, ...]:
+    return (DEPARTING,) if pod.ends else ()
 
 
 def _alive(pod: Pod) -> bool:
@@ -79,7 +86,7 @@ class Informers:
                 barrier=self.barrier,
                 group=group,
                 keep=_alive if kind is POD else None,
-                indexes={BY_NODE: _node_of} if kind is POD else None,
+                indexes={BY_NODE: _node_of, DEPARTING: _end_of} if kind is POD else None,
                 resync=resync,
                 detector=detector,
                 clock=self._clock,
@@ -96,6 +103,10 @@ class Informers:
     @property
     def nodes(self) -> SharedInformer[Node]:
         return self._informers[NODE.plural]
+
+    def departing(self) -> list[Pod]:
+        """The pods that preemption marked for deletion and that are still there."""
+        return self.pods.indexer.by_index(DEPARTING, DEPARTING)
 
     def informer(self, kind: Kind) -> SharedInformer[Any]:
         """The one informer of a kind.

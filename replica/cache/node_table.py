@@ -86,6 +86,8 @@ def _counts_alike(old: Pod, new: Pod) -> bool:
         and old.deleting == new.deleting
         and old.phase == new.phase
         and old.started == new.started
+        and old.ends == new.ends
+        and old.unready == new.unready
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -150,6 +151,13 @@ class Nodes:
     def cut(self, column: NDArray[C]) -> NDArray[C]:
         """These rows of a column over the whole table, which may be longer."""
         return column[: self.size] if self.part is None else column[list(self.part)]
+
+    def over(self, requested: Amounts, pods: Sequence[Mapping[str, Pod]]) -> Nodes:
+        """The same nodes with other requests and lists of pods, to try things with. The host ports are as they were."""
+        made = copy(self)
+        made.requested = requested
+        made.pods = pods
+        return made
 
     def take(self, rows: Sequence[int]) -> Nodes:
         """Some rows of the whole table as nodes of their own: to ask again about those that changed."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from lockd.errors import LockdError
-from replica.api.codec import Undecodable, stored_uid
+from replica.api.codec import Undecodable, decode, stored_uid
 from replica.api.drafts import Conflict
 from replica.api.keys import object_key
+from replica.api.kinds import POD, PRIORITY_CLASS
+from replica.api.podspec import PREEMPT_LOWER
+from replica.api.priority import Classes, NoSuchClass, OtherPriority, PriorityClass
 from replica.ctl.store import Change, batches
 
 if TYPE_CHECKING:
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
     from lockd.ports import KeyValue
     from replica.api.drafts import Draft
     from replica.ctl.store import ObjectStore, Outcome
+
+_REFUSALS: Final = (Conflict, NoSuchClass, OtherPriority, Undecodable)
+"""What keeps a single object from being applied."""
 
 CREATED, CONFIGURED, UNCHANGED = "created", "configured", "unchanged"
 
@@ -64,6 +70,7 @@ class Applier:
         self._store = store
         self._new_uid = new_uid
         self._now = now
+        self._classes = Classes()
 
     def plan(self, drafts: Sequence[Draft]) -> tuple[Step, ...]:
         """What is to be done for each draft, in their order.
@@ -72,12 +79,14 @@ class Applier:
             Refused: With every object that can't be applied.
             StoreError: etcd didn't answer.
         """
+        if any(each.kind in {POD, PRIORITY_CLASS} for each in drafts):
+            self._classes = self._read_classes(drafts)
         keys = [object_key(self._store.prefix, each.kind, each.name, each.namespace) for each in drafts]
         steps, problems = [], []
         for draft, key, seen in zip(drafts, keys, self._store.read(keys), strict=True):
             try:
                 steps.append(self._step(draft, key, seen))
-            except (Conflict, Undecodable) as error:
+            except _REFUSALS as error:
                 problems.append(_problem(draft, error))
         if problems:
             raise Refused(problems)
@@ -110,7 +119,7 @@ class Applier:
                 if _is_mine(step, outcome.found):
                     return step
                 again = self._step(step.draft, step.key, outcome.found)
-            except (Conflict, Undecodable) as error:
+            except _REFUSALS as error:
                 raise Refused((_problem(step.draft, error),)) from error
             if again.value is None:
                 return replace(step, verdict=CONFIGURED if step.seen is not None else UNCHANGED)
@@ -118,12 +127,53 @@ class Applier:
             (outcome,) = self._store.write([step.change])
         raise Refused((f"{_name(step.draft)}: it changed {ATTEMPTS} times while it was being applied: try again",))
 
+    def _read_classes(self, drafts: Sequence[Draft]) -> Classes:
+        """The priority classes as they will be: those that there are, and those about to be applied."""
+        found = Classes()
+        for kv in self._store.every(PRIORITY_CLASS, "").kvs:
+            try:
+                found.put(cast("PriorityClass", decode(PRIORITY_CLASS, kv)))
+            except Undecodable as error:
+                raise Refused((str(error),)) from error
+        for draft in drafts:
+            if draft.kind is PRIORITY_CLASS:
+                made = _class(draft)
+                _check_class(draft, made, found)
+                found.put(made)
+        return found
+
     def _step(self, draft: Draft, key: str, seen: KeyValue | None) -> Step:
+        settled = draft.prioritized(self._classes, seen)
         if seen is None:
             uid = self._new_uid()
-            return Step(draft, key, CREATED, uid, None, draft.created(uid=uid, at=self._now))
-        value = draft.updated(seen)
+            return Step(draft, key, CREATED, uid, None, settled.created(uid=uid, at=self._now))
+        value = settled.updated(seen)
         return Step(draft, key, UNCHANGED if value is None else CONFIGURED, "", seen, value)
+
+
+def _class(draft: Draft) -> PriorityClass:
+    document = draft.document
+    return PriorityClass(
+        name=draft.name,
+        value=document["value"],
+        default=bool(document.get("globalDefault")),
+        preemption=document.get("preemptionPolicy") or PREEMPT_LOWER,
+    )
+
+
+def _check_class(draft: Draft, made: PriorityClass, classes: Classes) -> None:
+    """A class's number and policy stay: pods have them already. And one class at most is the default.
+
+    Raises:
+        Refused: It is another class than the one of its name, or a second default.
+    """
+    before, default = classes.get(made.name), classes.default
+    if before is not None and (before.value, before.preemption) != (made.value, made.preemption):
+        was = f"value {before.value} and preemptionPolicy {before.preemption}"
+        raise Refused((_problem(draft, Conflict(f"it has {was}, which can't change: delete the class first")),))
+    if made.default and default is not None and default.name != made.name:
+        problem = Conflict(f"globalDefault: {default.name} is the default already: only one class can be")
+        raise Refused((_problem(draft, problem),))
 
 
 def _is_mine(step: Step, found: KeyValue | None) -> bool:

@@ -145,6 +145,11 @@ def _budget(field: str) -> Callable[[Row], str]:
     return show
 
 
+def _allowed(row: Row) -> str:
+    allowed = row.at("status", "disruptionsAllowed")
+    return "N/A" if allowed is None else str(allowed)
+
+
 def _priority(show: Callable[[PriorityClass], str]) -> Callable[[Row], str]:
     return lambda row: show(row.object)
 
@@ -187,7 +192,7 @@ _COLUMNS: Final[Mapping[Kind, tuple[Column, ...]]] = {
         _NAME,
         ("MIN AVAILABLE", _budget("min_available")),
         ("MAX UNAVAILABLE", _budget("max_unavailable")),
-        ("ALLOWED DISRUPTIONS", _budget("disruptions_allowed")),
+        ("ALLOWED DISRUPTIONS", _allowed),
         _AGE,
     ),
     EVENT: (

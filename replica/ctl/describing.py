@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from component.tables import one_line, table
-from replica.api.kinds import NODE, POD
+from replica.api.kinds import DISRUPTION_BUDGET, NODE, POD, PRIORITY_CLASS
 from replica.api.quantities import format_bytes, format_milli
 from replica.api.resources import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY, PODS, add
 from replica.api.times import age_of
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from replica.api.events import Event
+    from replica.api.groups import DisruptionBudget
     from replica.api.nodes import Node
     from replica.api.pods import Pod
+    from replica.api.priority import PriorityClass
     from replica.ctl.getting import Stored
 
 _WIDTH: Final = 18
@@ -41,6 +43,10 @@ def describe(found: Stored, *, events: Sequence[Stored], pods: Sequence[Stored],
         lines += _pod(row)
     elif found.kind is NODE:
         lines += _node(row, [each for each in pods if cast("Pod", each.object).node == found.object.name])
+    elif found.kind is DISRUPTION_BUDGET:
+        lines += _disruption_budget(row)
+    elif found.kind is PRIORITY_CLASS:
+        lines += _priority_class(row)
     else:
         lines += _metadata(row)
         rest = {name: value for name, value in found.manifest.items() if name not in _SHOWN}
@@ -69,6 +75,45 @@ def _list(name: str, items: Sequence[str]) -> Iterator[str]:
     yield _field(name, items[0] if items else NONE)
     for item in items[1:]:
         yield " " * _WIDTH + item
+
+
+def _disruption_budget(row: Row) -> Iterator[str]:
+    budget: DisruptionBudget = row.object
+    if budget.min_available is not None:
+        yield _field("Min available", budget.min_available)
+    if budget.max_unavailable is not None:
+        yield _field("Max unavailable", budget.max_unavailable)
+    yield _field("Selector", _selector(row.at("spec", "selector")))
+    yield "Status:"
+    for name, field in _COUNTS:
+        yield f"    {f'{name}:'.ljust(22)}{row.at('status', field)}"
+
+
+_COUNTS: Final = (
+    ("Allowed disruptions", "disruptionsAllowed"),
+    ("Current", "currentHealthy"),
+    ("Desired", "desiredHealthy"),
+    ("Total", "expectedPods"),
+)
+
+
+def _selector(selector: Any) -> str:
+    if not isinstance(selector, dict):
+        return NONE
+    labels = [f"{key}={value}" for key, value in (selector.get("matchLabels") or {}).items()]
+    for each in selector.get("matchExpressions") or []:
+        values = ",".join(each.get("values") or [])
+        labels.append(f"{each.get('key')} {each.get('operator')}{f' ({values})' if values else ''}")
+    return ",".join(labels) or "all pods of the namespace"
+
+
+def _priority_class(row: Row) -> Iterator[str]:
+    found: PriorityClass = row.object
+    yield _field("Value", found.value)
+    yield _field("GlobalDefault", str(found.default).lower())
+    yield _field("PreemptionPolicy", found.preemption)
+    yield _field("Description", row.at("description") or "")
+    yield from _map("Annotations", row.at("metadata", "annotations"))
 
 
 def _pod(row: Row) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from replica.framework.interface import FilterPlugin, Relational, WiderPlugin
 from replica.framework.passes import Pass
 from replica.framework.placement import Placement
 from replica.framework.related import Related
-from replica.framework.standing import Standing, Standings
+from replica.framework.standing import KEPT, Standing, Standings
 from replica.framework.status import as_failure
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from replica.cache.nodes import Nodes
     from replica.framework.adapter import Weighted
     from replica.framework.extenders import Extenders
+    from replica.framework.filtering import Crowded
     from replica.framework.interface import NodeFilterPlugin, PreFilterPlugin, PreScorePlugin
     from replica.framework.metrics import FrameworkMetrics
     from replica.framework.promises import Promises
@@ -74,6 +76,7 @@ class Evaluator:
             )
 
         self._whole = run(lambda _name: True)
+        self.filtering = self._whole.filtering
         self._shared = run(lambda name: name not in relational)
         shared = [each for each in filters if each.name not in relational]
         self._related = Related(
@@ -84,7 +87,9 @@ class Evaluator:
             and all(each.name in relational for each in filters[len(shared) :]),
         )
         self._wider = tuple(each for each in asked.values() if isinstance(each, WiderPlugin))
+        self._looking_around = frozenset(each.name for each in filters if each.name in relational)
         self._standings = Standings()
+        self._crowded: OrderedDict[Hashable, Crowded] = OrderedDict()
         self._by_row = ByRow.of(shared, [each for each in scores if each.plugin.name not in relational])
         self._draw = draw
 
@@ -103,15 +108,17 @@ class Evaluator:
             return Diagnosis(0)
         promised, own = self._promises.heeded(pod, nodes), self._promises.own(pod, nodes)
         extended = bool(len(self._extenders)) and self._extenders.look_at(pod)
+        key = None if signature is None else (signature, self.across(pod, nodes))
+        crowded = self._crowded_for(key) if promised else None
         if promised or own is not None or extended or self._sampling.applies(nodes.count):
-            signature = None  # what is found depends on more than the nodes
-        key = None if signature is None else (signature, self._across(pod, nodes))
+            key = None  # what is found depends on more than the nodes
         try:
             known = self._standings.get(key) if key is not None else None
         except TypeError:  # what has no hash can't be told from others
             known = key = None
         if key is None:
-            return self._chosen(self._evaluate(self._whole, state, pod, nodes, promised=promised, own=own), nodes)
+            standing = self._evaluate(self._whole, state, pod, nodes, promised=promised, own=own, crowded=crowded)
+            return self._chosen(standing, nodes)
         if known is None or not self._renew(known, pod, nodes) or (not known.count and known.diagnosis is None):
             # Of its own, since others will have it too.
             apart = CycleState(sampled=state.sampled)
@@ -144,12 +151,14 @@ class Evaluator:
         promised: Mapping[int, Sequence[Pod]] = NOTHING_PROMISED,
         own: int | None = None,
         shared: bool = False,
+        crowded: Crowded | None = None,
     ) -> Standing:
         """A pass over all nodes. What is shared is scored even if there is one feasible node and no choice.
 
         Args:
             promised: Row -> the pods whose promised room this one must leave alone.
             own: The row that was promised to the pod itself: if it can go there, it does.
+            crowded: How promised rows stand for pods that are alike.
         """
         found = run.pre_filter(state, pod, nodes)
         if isinstance(found, Diagnosis):
@@ -163,7 +172,9 @@ class Evaluator:
             if feasible is not None and feasible.any():
                 return Standing(pod, state, nodes=nodes, names=names, feasible=feasible)
         feasible = run.filtering.filter(state, pod, nodes, trace)
-        feasible = run.filtering.leave_promised(state, pod, nodes, feasible, promised=promised, trace=trace)
+        feasible = run.filtering.leave_promised(
+            state, pod, nodes, feasible, promised=promised, trace=trace, known=crowded if self.alone(state) else None
+        )
         feasible = self._sampling.cut(feasible, nodes.count)
         feasible = self._extenders.filter(pod, nodes, feasible, trace)
         count = int(np.count_nonzero(feasible))
@@ -198,7 +209,24 @@ class Evaluator:
         known.serial = nodes.changes.serial
         return True
 
-    def _across(self, pod: Pod, nodes: Nodes) -> tuple[Hashable, ...]:
+    def alone(self, state: CycleState) -> bool:
+        """After PreFilter: does no Filter that looks at pods on other nodes have a say about the pod?"""
+        return self._looking_around <= state.skip_filter
+
+    def _crowded_for(self, key: Hashable | None) -> Crowded | None:
+        """What is known of promised rows for pods with this key."""
+        if key is None:
+            return None
+        try:
+            found = self._crowded.setdefault(key, {})
+        except TypeError:  # what has no hash can't be told from others
+            return None
+        self._crowded.move_to_end(key)
+        if len(self._crowded) > KEPT:
+            self._crowded.popitem(last=False)
+        return found
+
+    def across(self, pod: Pod, nodes: Nodes) -> tuple[Hashable, ...]:
         """What plugins look at beyond the node that they judge.
 
         Raises:

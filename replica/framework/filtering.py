@@ -9,13 +9,13 @@ import numpy as np
 
 from replica.framework.adapter import filter_one_by_one
 from replica.framework.diagnosis import Diagnosis
-from replica.framework.interface import FilterPlugin, NodeFilterPlugin, PreFilterExtensions
+from replica.framework.interface import FilterPlugin, NodeFilterPlugin, PreFilterExtensions, RowFilterPlugin
 from replica.framework.reasons import Reasons
 from replica.framework.status import PluginFailed, as_failure
 from replica.framework.what_if import what_if
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from replica.api.pods import Pod
     from replica.cache.nodes import Flags, Nodes
@@ -36,8 +36,21 @@ class Trace:
     """Rows that have room only until those come who were promised it, and why."""
 
 
+MOST_SAID = 256
+"""Diagnoses of single rows that are kept to be recognised."""
+
+Crowded = dict[int, tuple[int, "Sequence[Pod]", Diagnosis | None]]
+"""Row -> its generation, who was promised it, and why a pod doesn't fit beside them (None: it does)."""
+
+
 class Filtering:
-    """A profile's Filter plugins. A node is done with at its first refusal."""
+    """A profile's Filter plugins. A node is done with at its first refusal.
+
+    Attributes:
+        plugins: All of them, in their order.
+        by_row: Those of them that can be asked about one row.
+        extensions: The PreFilter plugins that keep count of other pods.
+    """
 
     def __init__(
         self,
@@ -45,7 +58,9 @@ class Filtering:
         filters: Sequence[FilterPlugin | NodeFilterPlugin],
         metrics: FrameworkMetrics,
     ) -> None:
-        self._extensions = tuple(each for each in pre_filters if isinstance(each, PreFilterExtensions))
+        self.plugins = tuple(filters)
+        self.extensions = tuple(each for each in pre_filters if isinstance(each, PreFilterExtensions))
+        self.by_row = tuple(each for each in filters if isinstance(each, RowFilterPlugin))
         self._filters = tuple(plugin for plugin in filters if isinstance(plugin, FilterPlugin))
         self._node_filters = tuple(
             plugin
@@ -53,6 +68,7 @@ class Filtering:
             if isinstance(plugin, NodeFilterPlugin) and not isinstance(plugin, FilterPlugin)
         )
         self._metrics = metrics
+        self._said: dict[Hashable, Diagnosis] = {}
 
     def filter(self, state: CycleState, pod: Pod, nodes: Nodes, trace: Trace) -> Flags:
         passed = trace.allowed
@@ -104,26 +120,47 @@ class Filtering:
         *,
         promised: Mapping[int, Sequence[Pod]],
         trace: Trace,
+        known: Crowded | None = None,
     ) -> Flags:
         """The feasible rows less those that have no room if the pods come that were promised it.
 
         They may never come, so a row must do without them too: what they would only bring closer doesn't count.
+
+        Args:
+            known: What was found for pods that are alike; it is brought up to date.
         """
-        rows = [row for row in promised if feasible[row]]
+        among = np.fromiter(promised, np.int64, len(promised))
+        rows = among[feasible[among]].tolist()
         if not rows:
             return feasible
         left = feasible.copy()
         for row in rows:
-            found = self._with(state, pod, nodes, row, promised[row])
+            more, generation = promised[row], nodes.generation.item(row)
+            entry = None if known is None else known.get(row)
+            if entry is not None and entry[0] == generation and entry[1] is more:
+                found = entry[2]
+            else:
+                found = self._alike(self._with(state, pod, nodes, row, more))
+                if known is not None:
+                    known[row] = (generation, more, found)
             if found is not None:
                 left[row] = False
                 trace.promised.append((row, found))
         return left
 
+    def _alike(self, found: Diagnosis | None) -> Diagnosis | None:
+        """The same object for all rows of which the same is said."""
+        if found is None:
+            return None
+        key = (tuple(sorted(found.counts.items())), found.plugins, found.resolvable is None)
+        if len(self._said) > MOST_SAID:
+            self._said.clear()
+        return self._said.setdefault(key, found)
+
     def _with(self, state: CycleState, pod: Pod, nodes: Nodes, row: int, more: Sequence[Pod]) -> Diagnosis | None:
         """Why a pod doesn't fit one row with these pods on it too; None when it does."""
         dry, part = state.clone(), what_if(nodes, row, more=more)
-        for plugin in self._extensions:
+        for plugin in self.extensions:
             if plugin.name in dry.skip_filter:
                 continue
             for added in more:
@@ -153,11 +190,19 @@ class Filtering:
             remaining = remaining & verdict
         for name, refusals in trace.refusals:
             found.add(name, refusals, remaining)
-        for row, with_promised in trace.promised:
-            found.join(with_promised, row)
+        for with_promised, rows in _by_diagnosis(trace.promised):
+            found.join(with_promised, rows)
         return Diagnosis(
             nodes.count,
             found.counts,
             frozenset(found.plugins),
             resolvable=found.resolvable if found.resolvable.any() else None,
         )
+
+
+def _by_diagnosis(promised: Iterable[tuple[int, Diagnosis]]) -> list[tuple[Diagnosis, list[int]]]:
+    """The rows of each diagnosis."""
+    found: dict[int, tuple[Diagnosis, list[int]]] = {}
+    for row, diagnosis in promised:
+        found.setdefault(id(diagnosis), (diagnosis, []))[1].append(row)
+    return list(found.values())

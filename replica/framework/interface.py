@@ -15,10 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from replica.api.priority import Classes
 from replica.cache.members import Members
+from replica.framework.disruptions import NO_BUDGETS, Budgets
 from replica.framework.status import SUCCESS, Code, Status
 from replica.queue.nominator import Nominator
-from replica.queue.pod import stated_priority
 
 if TYPE_CHECKING:
     import random
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
     from component.clock import Clock
     from replica.api.pods import Pod
     from replica.cache.nodes import Amounts, Flags, Nodes
+    from replica.framework.attempts import Trials
     from replica.framework.cycle_state import CycleState
     from replica.framework.diagnosis import Diagnosis
+    from replica.framework.disruptions import PostFilterResult
     from replica.framework.node_info import NodeInfo
     from replica.framework.victims import Advisers
     from replica.framework.waiting import WaitingPods
@@ -179,24 +182,20 @@ class FilterPlugin(Plugin, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PostFilterResult:
-    """What PostFilter did.
-
-    Attributes:
-        status: Success when room is being made, a refusal when none can be.
-        nominated_node: The node being cleared for the pod, or "".
-    """
-
-    status: Status
-    nominated_node: str = ""
-
-
 @runtime_checkable
 class PostFilterPlugin(Plugin, Protocol):
     """Asked when no node is feasible: preemption."""
 
     def post_filter(self, state: CycleState, pod: Pod, nodes: Nodes, diagnosis: Diagnosis) -> PostFilterResult: ...
+
+
+@runtime_checkable
+class TryingPlugin(PostFilterPlugin, Protocol):
+    """A PostFilter that tries the profile's Filter plugins on nodes as they would be."""
+
+    def equip(self, trials: Trials) -> None:
+        """Given once, before the first cycle."""
+        ...
 
 
 @runtime_checkable
@@ -323,7 +322,8 @@ class Handle:
         waiting: The pods that Permit holds, to allow or reject.
         listers: Kind, such as `Pod` -> its lister.
         nominator: Which pods were promised which node.
-        priority: A pod's priority, by its manifest or its priority class.
+        classes: The priority classes that there are.
+        budgets: What disruption budgets let go.
         members: Which pods there are of each pod group.
         extenders: To be asked which nodes preemption may clear; None: nobody is.
     """
@@ -333,9 +333,14 @@ class Handle:
     waiting: WaitingPods
     listers: Mapping[str, Any] = field(default_factory=dict)
     nominator: Nominator = field(default_factory=Nominator)
-    priority: Callable[[Pod], int] = stated_priority
+    classes: Classes = field(default_factory=Classes)
+    budgets: Budgets = NO_BUDGETS
     members: Members = field(default_factory=Members)
     extenders: Advisers | None = None
+
+    def priority(self, pod: Pod) -> int:
+        """A pod's priority, by its manifest or its priority class."""
+        return self.classes.priority(pod.spec)
 
 
 if TYPE_CHECKING:

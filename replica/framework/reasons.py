@@ -35,9 +35,10 @@ class Reasons:
                 if refusal.code is not Code.UNSCHEDULABLE:
                     self.resolvable &= ~rows
 
-    def join(self, found: Diagnosis, row: int) -> None:
-        """What was found of one row alone."""
+    def join(self, found: Diagnosis, rows: Sequence[int]) -> None:
+        """What was found of each of these rows alone."""
         self.plugins |= found.plugins
         for reason, count in found.counts.items():
-            self.counts[reason] = self.counts.get(reason, 0) + count
-        self.resolvable[row] &= found.resolvable is not None
+            self.counts[reason] = self.counts.get(reason, 0) + count * len(rows)
+        if found.resolvable is None:
+            self.resolvable[list(rows)] = False

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from component import logs
 from lockd.errors import ConfigError
 from replica.framework.adapter import Weighted
+from replica.framework.disruptions import PostFilterResult
 from replica.framework.evaluation import Evaluator
 from replica.framework.extenders import Extenders
 from replica.framework.gang import GroupingPlugin
-from replica.framework.interface import EnqueueExtensions, PostFilterResult, Relational, SigningPlugin
+from replica.framework.interface import EnqueueExtensions, Relational, SigningPlugin
 from replica.framework.metrics import FrameworkMetrics
 from replica.framework.order import Order
 from replica.framework.profile import Point
 from replica.framework.promises import Promises
 from replica.framework.sampling import Sampling
 from replica.framework.status import SUCCESS, Code, PluginFailed, Status, as_failure, as_status, unschedulable
+from replica.framework.trial import FilterTrials
 from replica.framework.waiting import LONGEST_PERMIT_WAIT
 
 if TYPE_CHECKING:
@@ -98,19 +100,21 @@ class Runtime:
         pre_filters = at(Point.PRE_FILTER)
         filters = at(Point.FILTER)
         scores = at(Point.SCORE)
+        promises = Promises(handle.nominator, handle.priority, handle.classes)
         self._evaluator = Evaluator(
             pre_filters=pre_filters,
             filters=filters,
             pre_scores=at(Point.PRE_SCORE),
             scores=[Weighted(plugin, weights[plugin.name]) for plugin in scores],
             sampling=Sampling(profile.percentage),
-            promises=Promises(handle.nominator, handle.priority),
+            promises=promises,
             extenders=self._extenders,
             draw=handle.draw,
             metrics=self._metrics,
         )
         if problems:
             raise ConfigError(tuple(f"profile {profile.scheduler_name!r}: {text}" for text in problems))
+        FilterTrials(self._evaluator, promises, handle, self.signature).equip(self._post_filters)
         self.queue_sort = sorts[0]
         # Those in the tree give tuples; others are not trusted to give what compares.
         trusted = type(sorts[0]).__module__.startswith("replica.plugins.")

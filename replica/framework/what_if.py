@@ -22,9 +22,10 @@ def what_if(nodes: Nodes, row: int, *, more: Sequence[Pod] = (), fewer: Sequence
     part.requested = part.requested.copy()
     part.scoring = part.scoring.copy()
     there = dict(part.pods[0])
+    clipped = [lane for lane, amount in enumerate(part.requested[:, 0].tolist()) if amount >= DEMAND_LIMIT]
     for pods, sign in ((more, 1), (fewer, -1)):
         for pod in pods:
-            for lane, amount in _lanes(nodes, pod.spec):
+            for lane, amount in lanes_of(nodes, pod.spec):
                 changed = part.requested.item(lane, 0) + sign * amount
                 part.requested[lane, 0] = min(max(changed, 0), DEMAND_LIMIT)
             demand = demand_of(pod.spec)
@@ -33,13 +34,18 @@ def what_if(nodes: Nodes, row: int, *, more: Sequence[Pod] = (), fewer: Sequence
     there.update((pod.uid, pod) for pod in more)
     for pod in fewer:
         there.pop(pod.uid, None)
+    for lane in clipped:
+        # What is asked for is more than the column can say: the pods know.
+        whole = sum(amount for pod in there.values() for at, amount in lanes_of(nodes, pod.spec) if at == lane)
+        part.requested[lane, 0] = min(whole, DEMAND_LIMIT)
     part.pods = [there]
     part.ports = HostPorts()  # by row of the whole table, of which no other is looked at
     part.ports.put(row, frozenset(port for pod in there.values() for port in pod.spec.host_ports))
     return part
 
 
-def _lanes(nodes: Nodes, spec: PodSpec) -> Iterator[tuple[int, int]]:
+def lanes_of(nodes: Nodes, spec: PodSpec) -> Iterator[tuple[int, int]]:
+    """(lane, amount) of what a pod takes."""
     demand = demand_of(spec)
     yield from ((CPU, demand.cpu), (MEMORY, demand.memory), (EPHEMERAL, demand.ephemeral), (PODS, 1))
     # A resource without a lane is on no node: nothing that asks for it fits anywhere.

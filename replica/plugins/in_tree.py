@@ -11,6 +11,7 @@ from replica.plugins import (
     arguments,
     coscheduling,
     default_binder,
+    default_preemption,
     image_locality,
     inter_pod_affinity,
     node_affinity,
@@ -44,6 +45,7 @@ FACTORIES: Mapping[str, Factory] = {
     node_resources_fit.NAME: WithArguments(arguments.NodeResourcesFitArgs, node_resources_fit.make),
     pod_topology_spread.NAME: WithArguments(arguments.PodTopologySpreadArgs, pod_topology_spread.make),
     inter_pod_affinity.NAME: WithArguments(arguments.InterPodAffinityArgs, inter_pod_affinity.make),
+    default_preemption.NAME: WithArguments(arguments.DefaultPreemptionArgs, default_preemption.make),
     node_resources_balanced_allocation.NAME: WithArguments(
         arguments.NodeResourcesBalancedAllocationArgs, node_resources_balanced_allocation.make
     ),

@@ -8,11 +8,12 @@ from dataclasses import replace
 
 from chaos.history import Change, History, state
 from lockd.record import HistoryEntry, LeaderRecord, TermValue, encode_history
-from replica.api.codec import encode
+from replica.api.codec import encode, marked
 from replica.api.status import scheduled, unschedulable
 
 LOCK = "kube-system/kube-scheduler"
 WHEN = "2026-01-01T00:00:00Z"
+ENDS = "2026-01-01T00:00:30Z"
 
 
 class HistoryMaker:
@@ -100,11 +101,22 @@ class HistoryMaker:
         token = self._token if token is None else token
         return self.commit({f"pods/default/{name}": pod(name, cpu=cpu, token=token, node=node)})
 
-    def delete(self, key: str, *, by: int = 0, uid: str = "") -> int:
-        """A user's deletion, or with `by` a leader's, whose event names the uid."""
+    def preempt(self, name: str, *victims: str, node: str, priority: int = 10, **of: object) -> int:
+        """The newest term promises a node to a pod and marks victims there."""
+        changes = {
+            f"pods/default/{name}": pod(
+                name, token=self._token, priority=priority, refused="0/1 nodes are available", nominated=node
+            )
+        }
+        for victim in victims:
+            changes[f"pods/default/{victim}"] = pod(victim, token=self._token, node=node, ends=ENDS, **of)
+        return self.commit(changes)
+
+    def delete(self, key: str, *, by: int = 0, uid: str = "", at: str = "") -> int:
+        """A user's deletion, or with `by` a leader's, whose event names the uid and the time `at`."""
         changes: dict[str, bytes | None] = {key: None}
         if by:
-            changes[f"events/default/{by}-{next(self._serial)}"] = event(by, uid=uid)
+            changes[f"events/default/{by}-{next(self._serial)}"] = event(by, uid=uid, at=at)
         return self.commit(changes)
 
 
@@ -120,9 +132,20 @@ def pod(
     uid: str = "",
     scheduler: str = "",
     deleted: str = "",
+    priority: int = 0,
+    grace: int = 30,
+    nominated: str = "",
+    ends: str = "",
 ) -> bytes:
-    """A stored pod. `refused` is the message of a PodScheduled=False condition."""
+    """A stored pod.
+
+    Args:
+        refused: The message of a PodScheduled=False condition.
+        nominated: The node that preemption promised it.
+        ends: The end of its grace period, since preemption marked it.
+    """
     spec: dict[str, object] = {"containers": [{"name": "main", "resources": {"requests": {"cpu": cpu}}}]}
+    spec["priority"], spec["terminationGracePeriodSeconds"] = priority, grace
     if scheduler:
         spec["schedulerName"] = scheduler
     if gate:
@@ -138,10 +161,11 @@ def pod(
         "spec": spec,
         **({"status": {"phase": phase}} if phase else {}),
     }
-    status = scheduled(WHEN) if node else unschedulable(refused, at=WHEN) if refused else None
-    return encode(
+    status = scheduled(WHEN) if node else unschedulable(refused, at=WHEN, nominated=nominated) if refused else None
+    value = encode(
         json.dumps(manifest).encode(), token=token, node=node, status=status.encode() if status is not None else b""
     )
+    return marked(value, token, scheduler="s", at=WHEN, ends=ends, grace=grace) if ends else value
 
 
 def node(name: str, *, cpu: str = "4", pods: str = "110", token: int = 0) -> bytes:
@@ -155,12 +179,13 @@ def node(name: str, *, cpu: str = "4", pods: str = "110", token: int = 0) -> byt
     return encode(json.dumps(manifest).encode(), token=token)
 
 
-def event(token: int, *, uid: str = "", controller: str = "") -> bytes:
+def event(token: int, *, uid: str = "", controller: str = "", at: str = "") -> bytes:
     """A stored event about the object with that uid."""
     manifest = {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
         "metadata": {"name": "event"},
+        "eventTime": at,
         "regarding": {"kind": "Pod", "uid": uid},
         "reportingController": controller,
     }

@@ -14,7 +14,8 @@ from lockd.etcd.retry import settle
 from lockd.ports import LockName
 from replica.api import codec
 from replica.api.keys import object_key
-from replica.api.kinds import EVENT, NAMESPACE, NODE, POD_GROUP
+from replica.api.kinds import DISRUPTION_BUDGET, EVENT, NAMESPACE, NODE, POD_GROUP, PRIORITY_CLASS
+from replica.api.priority import Classes
 from replica.assume import AssumedPods
 from replica.cache.informers import Informers
 from replica.cache.members import Members
@@ -28,6 +29,8 @@ from replica.framework.interface import Handle
 from replica.framework.waiting import WaitingPods
 from replica.handlers import Movers, NamespaceHandler, NodeHandler, PodGroupHandler, PodHandler
 from replica.parts import Parts, Settings
+from replica.preemption.book import BudgetBook, BudgetWatch
+from replica.preemption.classes import ClassWatch
 from replica.queue.hints import Hints
 from replica.queue.scheduling import SchedulingQueue
 from replica.scheduler import Scheduler
@@ -68,12 +71,16 @@ class World:
         self.waiting = WaitingPods()
         listers = {kind.kind: self.informers.informer(kind).lister for kind in (POD_GROUP, NAMESPACE)}
         self.members = Members()
+        self.classes = Classes()
+        self.budgets = BudgetBook(lambda namespace: self.informers.pods.lister.namespaced(namespace).list())
         handle = Handle(
             self.clock,
             random.Random(1),  # noqa: S311  # repeatable, no secret
             self.waiting,
             listers=listers,
             members=self.members,
+            classes=self.classes,
+            budgets=self.budgets,
         )
         self.runtime = runtime_of(*plugins, with_handle=handle, extenders=extenders)
         self.queue = SchedulingQueue(
@@ -81,16 +88,20 @@ class World:
             order=self.runtime.sort_key,
             hints=Hints.of(self.runtime.registrations()),
             gate=self.runtime.gated_by,
+            priority=handle.priority,
+            nominator=handle.nominator,
             initial_backoff=backoff,
             maximum_backoff=10 * backoff,
         )
         profiles = {self.runtime.scheduler_name: self.runtime}
         movers = Movers(self.queue, self.members, profiles)
         self.informers.informer(POD_GROUP).add_handler(PodGroupHandler(movers), name="scheduler", barrier=True)
-        handler = PodHandler(self.queue, self.assumed, self.waiting, profiles, movers)
+        handler = PodHandler(self.queue, self.assumed, self.waiting, profiles, movers, budgets=self.budgets)
         self.informers.pods.add_handler(handler, name="scheduler", barrier=True)
         self.informers.informer(NAMESPACE).add_handler(NamespaceHandler(movers), name="scheduler", barrier=True)
         self.informers.nodes.add_handler(NodeHandler(self.table, movers), name="scheduler", barrier=True)
+        self.informers.informer(PRIORITY_CLASS).add_handler(ClassWatch(self.classes), name="scheduler")
+        self.informers.informer(DISRUPTION_BUDGET).add_handler(BudgetWatch(self.budgets), name="preemption")
         self.broadcaster = Broadcaster(clock=self.clock)
         recorder = Recorder(self.broadcaster.publish, controller="default-scheduler", instance="me", clock=self.clock)
         leases = EventLeases(lambda seconds: self.etcd.lease_grant(seconds, timeout=1), clock=self.clock)
@@ -113,6 +124,9 @@ class World:
             leases=leases,
             clock=self.clock,
             draw=random.Random(2),  # noqa: S311  # repeatable, no secret
+            classes=self.classes,
+            budgets=self.budgets,
+            departing=self.informers.departing,
             expect=self.informers.pods.reflector.expect,
             extenders=extenders or Extenders(),
         )

@@ -16,6 +16,7 @@ from replica.api.drafts import to_manifest
 from replica.api.kinds import EVENT, NODE, POD
 from replica.api.manifests import DEFAULT_NAMESPACE
 from replica.ctl import deleting, options, pod_trace
+from replica.ctl.completing import complete
 from replica.ctl.describing import describe as lines_of
 from replica.ctl.getting import Found, find, not_found
 from replica.ctl.output import counted, failures
@@ -71,7 +72,10 @@ def describe(
         spans = pod_trace.read(traces) if traced else ()
     space = "" if everywhere else namespace or DEFAULT_NAMESPACE
     with session("describe", **connected) as here:
-        found = [find(here.store, target, space, selection.matches) for target in selection.targets]
+        found = [
+            complete(find(here.store, target, space, selection.matches), target, here.store, selection.matches)
+            for target in selection.targets
+        ]
         kinds = {each.kind for each in found if each.objects}
         pods = find(here.store, Target(POD), "").objects if NODE in kinds else ()
         of = "" if any(not kind.namespaced for kind in kinds) else space

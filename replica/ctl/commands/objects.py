@@ -14,6 +14,7 @@ from replica.api.manifests import DEFAULT_NAMESPACE, read_manifests
 from replica.api.times import format_time
 from replica.ctl import deleting, options, streams
 from replica.ctl.applying import Applier
+from replica.ctl.completing import complete
 from replica.ctl.getting import find, not_found
 from replica.ctl.jsonpath import JsonPath
 from replica.ctl.output import counted, failures
@@ -98,7 +99,15 @@ def get(
             choice = Choice(names=target.names, matches=selection.matches, fields=selection.fields)
             streams.watch(here, stream, space, choice, only_changes=watch_only)
             return
-        found = [find(here.store, target, space, selection.matches, selection.fields) for target in selection.targets]
+        found = [
+            complete(
+                find(here.store, target, space, selection.matches, selection.fields),
+                target,
+                here.store,
+                selection.matches,
+            )
+            for target in selection.targets
+        ]
         now = here.now
     if order is not None:
         found = [each.sorted(order) for each in found]

@@ -6,7 +6,7 @@ from chaos.checks import judge
 from chaos.ledger import Ledger
 from chaos.record import Record
 from lockd.record import TermValue
-from tests.harness.history import LOCK, HistoryMaker, event, pod
+from tests.harness.history import ENDS, LOCK, WHEN, HistoryMaker, event, pod
 
 
 def found(made, *, settled=True, **how):
@@ -37,8 +37,9 @@ def test_a_faultless_history_is_green(made):
     made.pod("big", cpu="64")
     made.pod("big", cpu="64", token=second, refused="0/2 nodes are available")
     made.pod("ended", phase="Succeeded")
-    made.delete("pods/default/p1", by=second, uid="uid-p1")
-    made.pod("p3")
+    made.pod("p3", priority=10)
+    made.preempt("p3", "p1", node="n1")
+    made.delete("pods/default/p1", by=second, uid="uid-p1", at=ENDS)
     made.bind("p3", "n1")
     made.delete("pods/default/p2")
     third = made.acquire("C")  # B was killed: no release
@@ -97,8 +98,51 @@ def test_a_deposed_leaders_delete_is_a_stale_write(made):
     assert {(check, key) for check, key, *_ in found(made)} == {
         ("stale-token", "pods/default/p1"),
         ("stale-token", f"events/default/{made.token}-5"),
+        ("unfounded-eviction", "pods/default/p1"),
     }
     assert second > made.token
+
+
+def test_a_pod_goes_at_once_only_if_it_has_no_grace_period(made):
+    made.bind("p2", "n1")
+    made.delete("pods/default/p1", by=made.token, uid="uid-p1")
+    assert found(made) == [("unfounded-eviction", "pods/default/p1", made.token, made.token)]
+
+
+def test_a_pod_without_grace_goes_with_the_promise(made):
+    made.commit({"pods/default/p2": pod("p2", node="n2", grace=0)})
+    made.commit(
+        {
+            "pods/default/p3": pod("p3", token=made.token, priority=1, refused="no", nominated="n2"),
+            "pods/default/p2": None,
+            f"events/default/{made.token}-9": event(made.token, uid="uid-p2"),
+        }
+    )
+    made.bind("p3", "n2")
+    assert found(made) == []
+    made.pod("p4", node="n1", grace=0)
+    made.delete("pods/default/p4", by=made.token, uid="uid-p4")
+    assert found(made) == [("unfounded-eviction", "pods/default/p4", made.token, made.token)]
+
+
+def test_a_mark_without_a_promise(made):
+    made.bind("p2", "n1")
+    made.commit({"pods/default/p1": pod("p1", token=made.token, node="n1", ends=ENDS)})
+    assert found(made) == [("unfounded-eviction", "pods/default/p1", made.token, made.token)]
+
+
+def test_a_mark_for_a_pod_that_matters_no_more(made):
+    made.bind("p2", "n1")
+    made.preempt("p3", "p1", node="n1", priority=0)
+    made.bind("p3", "n2")
+    assert found(made) == [("unfounded-eviction", "pods/default/p1", made.token, made.token)]
+
+
+def test_a_pod_that_goes_before_its_grace_period_is_over(made):
+    made.bind("p2", "n1")
+    made.preempt("p3", "p1", node="n1")
+    made.delete("pods/default/p1", by=made.token, uid="uid-p1", at=WHEN)
+    assert ("early-eviction", "pods/default/p1", made.token, made.token) in found(made)
 
 
 def test_an_event_about_another_object_makes_no_leader_the_author_of_a_delete(made):

@@ -4,7 +4,7 @@ from chaos.checks import judge
 from chaos.ledger import Ledger
 from chaos.record import Record
 from chaos.report import Report
-from tests.harness.history import HistoryMaker, event
+from tests.harness.history import HistoryMaker, event, pod
 
 
 def report_of(made, **how):
@@ -27,15 +27,21 @@ def test_the_document_has_the_agreed_shape(made):
     made.pod("by-hand", node="n1")
     made.pod("gone")
     made.delete("pods/default/gone")
-    made.bind("evicted", "n1")
-    made.delete("pods/default/evicted", by=made.token, uid="uid-evicted")
+    made.commit({"pods/default/evicted": pod("evicted", node="n1", token=made.token, grace=0)})
+    made.commit(
+        {
+            "pods/default/gated": pod("gated", gate="wait", token=made.token, priority=1, refused="no", nominated="n1"),
+            "pods/default/evicted": None,
+            f"events/default/{made.token}-9": event(made.token, uid="uid-evicted"),
+        }
+    )
     made.release()  # 12
     assert report_of(made).document() == {
         "from_revision": 1,
         "incomplete": False,
         "terms": [{"token": 4, "identity": "A", "since_revision": 4, "until_revision": 12}],
-        # the bind, the put and the delete of `evicted`, its event, the last event of the term
-        "writes": {"guarded": 5, "user": 6},
+        # the bind, the put and the delete of `evicted`, its event, the promise for it, the last event of the term
+        "writes": {"guarded": 6, "user": 6},
         "violations": [],
         "pods": {
             "bound": 3,
@@ -48,7 +54,7 @@ def test_the_document_has_the_agreed_shape(made):
         "unplaced": [
             {
                 "key": "/lockd/pods/default/gated",
-                "message": "",
+                "message": "no",
                 "reasons": {},
                 "fits": None,
                 "unjudged": "scheduling gates",

@@ -30,6 +30,17 @@ def of(made):
     return unplaced(Ledger.of(made.history()))
 
 
+def test_room_that_is_promised_to_who_matters_more_is_not_there(made):
+    made.preempt("big", "p2", node="n2", priority=5)
+    made.pod("small", cpu="1", token=made.token, refused=REFUSED, priority=4)
+    made.pod("urgent", cpu="1", token=made.token, refused=REFUSED, priority=6)
+    assert {each.pod.key.rpartition("/")[2]: each.verdict.fits for each in of(made)} == {
+        "big": "n2",
+        "small": "",
+        "urgent": "n2",
+    }
+
+
 def test_a_pod_that_no_node_takes(made):
     made.pod("big", cpu="2", token=made.token, refused=REFUSED)
     (found,) = of(made)

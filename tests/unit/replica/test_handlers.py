@@ -7,6 +7,7 @@ from replica.cache.members import Members
 from replica.cache.node_table import NodeTable
 from replica.framework.waiting import WaitingPods
 from replica.handlers import DELETED, Movers, NodeHandler, PodHandler
+from replica.preemption.book import BudgetBook
 from replica.queue.hints import ASSIGNED_POD_ADD, NODE_ADD, Hints
 from replica.queue.scheduling import SchedulingQueue
 from tests.harness.clock import ManualClock
@@ -23,7 +24,8 @@ class Setting:
         self.assumed = AssumedPods(self.table)
         self.waiting = WaitingPods()
         self.movers = Movers(self.queue, Members(), profiles)
-        self.pods = PodHandler(self.queue, self.assumed, self.waiting, profiles, self.movers)
+        self.budgets = BudgetBook(lambda _namespace: ())
+        self.pods = PodHandler(self.queue, self.assumed, self.waiting, profiles, self.movers, budgets=self.budgets)
         self.nodes = NodeHandler(self.table, self.movers)
         self.moved = []
         move_all = self.queue.move_all

@@ -15,6 +15,15 @@ from tests.harness import term
 from tests.harness.wait import eventually
 from tests.harness.world import WITHIN, World
 
+FULL = (
+    "0/1 nodes are available: 1 Insufficient cpu. preemption: "
+    "0/1 nodes are available: 1 No preemption victims found for incoming pod."
+)
+IMPOSSIBLE = (
+    "0/1 nodes are available: 1 Insufficient cpu. preemption: "
+    "0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+)
+
 
 class Plugin:
     """A plugin of one test."""
@@ -70,7 +79,7 @@ def test_no_pod_is_placed_before_the_caches_have_passed_the_token():
         assert world.sender.sent == []
         watch.release()
         eventually(lambda: told(world, "new"), within=WITHIN)
-        assert told(world, "new") == ["0/1 nodes are available: 1 Insufficient cpu."]
+        assert told(world, "new") == [FULL]
         assert world.node_of("new") == ""
 
 
@@ -101,7 +110,10 @@ def test_a_pod_that_fits_nowhere_is_told_why_and_placed_when_there_is_room():
         world.add_node("b", unschedulable=True)
         world.add_pods("p", requests={"cpu": "2"})
         world.lead()
-        want = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."
+        want = (
+            "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable. preemption: "
+            "0/2 nodes are available: 2 Preemption is not helpful for scheduling."
+        )
         eventually(lambda: world.condition("p"), within=WITHIN)
         condition = world.condition("p")
         assert (condition.status, condition.reason, condition.message) == ("False", "Unschedulable", want)
@@ -124,7 +136,7 @@ def test_its_own_status_does_not_bring_a_pod_back():
         eventually(lambda: world.informers.barrier.applied >= revision, within=WITHIN)
         assert world.queue.pending()["unschedulable"] == 1
         assert seen is not None
-        eventually(lambda: told(world, "p") == ["0/1 nodes are available: 1 Insufficient cpu."], within=WITHIN)
+        eventually(lambda: told(world, "p") == [IMPOSSIBLE], within=WITHIN)
 
 
 def test_a_pod_that_needs_volumes_is_refused_in_words():

@@ -22,7 +22,7 @@ from replica.api.kinds import (
 )
 from replica.api.labels import Labels
 from replica.api.podspec import PodSpec
-from replica.api.priority import PriorityClass, default_class, priority_of
+from replica.api.priority import Classes, PriorityClass
 from replica.api.status import NO_STATUS, unschedulable
 from replica.api.taints import Taint
 from replica.v1.envelope_pb2 import Envelope
@@ -183,19 +183,22 @@ def test_priorities():
     high = decode(PRIORITY_CLASS, stored({"value": 7, "preemptionPolicy": "Never"}, PRIORITY_CLASS, "high"))
     low = decode(PRIORITY_CLASS, stored({"value": 2, "globalDefault": True}, PRIORITY_CLASS, "low"))
     assert (high.value, high.default, high.preemption) == (7, False, "Never")
-    classes = {"high": high, "low": low}
-    default = default_class([high, low, PriorityClass(name="other", value=3, default=True)])
-    assert default is low
+    classes = Classes([high, low, PriorityClass(name="other", value=3, default=True)])
+    assert classes.default is low
 
     def priority(**fields):
-        return priority_of(PodSpec(**fields), classes.get, default)
+        return classes.priority(PodSpec(**fields))
 
     assert priority(priority=5, priority_class="high") == 5
     assert priority(priority_class="high") == 7
     assert priority(priority_class="system-node-critical") == 2_000_001_000
     assert priority(priority_class="gone") == 0
     assert priority() == 2
-    assert priority_of(PodSpec(), classes.get, default_class([high])) == 0
+    assert Classes([high]).priority(PodSpec()) == 0
+    assert not classes.preempts(PodSpec(priority_class="high"))
+    assert classes.preempts(PodSpec(priority_class="high", preemption="PreemptLowerPriority"))
+    assert not classes.preempts(PodSpec(preemption="Never"))
+    assert classes.preempts(PodSpec(priority_class="gone"))
 
 
 def test_an_event_reads_back():

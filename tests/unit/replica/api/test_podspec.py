@@ -135,7 +135,7 @@ def test_dynamic_resources_are_refused():
 def test_defaults():
     found = spec()
     assert found.scheduler == "default-scheduler"
-    assert found.preemption == "PreemptLowerPriority"
+    assert found.preemption == ""
     assert found.priority is None
     assert found.requests == (("pods", 1),)
 
