@@ -26,6 +26,10 @@ class Victims:
 class Advisers(Protocol):
     """Who has a say in preemption: `replica.framework.extenders.Extenders`."""
 
+    def __len__(self) -> int:
+        """How many there are."""
+        ...
+
     def preempt(self, pod: Pod, candidates: Mapping[str, Victims]) -> Mapping[str, Victims]:
         """The candidates that are left, each with those of its victims that must go indeed.
 

@@ -35,7 +35,7 @@ class DefaultPreemption:
         self._percentage = args.min_candidate_nodes_percentage
         self._absolute = args.min_candidate_nodes_absolute
         self._handle = handle
-        self._search = Search(handle.priority, handle.budgets)
+        self._search = Search(handle.priority, handle.budgets, advisers=handle.extenders)
         self._metrics = PreemptionMetrics()
         self._trials: Trials | None = None
 

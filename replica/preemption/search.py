@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from replica.preemption.victims import Victims, choose
+from replica.framework import victims as framework
+from replica.preemption.victims import Victims, by_importance, choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
     from replica.cache.nodes import Amounts, Flags, Nodes
     from replica.framework.attempts import Trial
     from replica.framework.disruptions import Budgets
+    from replica.framework.victims import Advisers
 
 NO_VICTIMS: Final = "No preemption victims found for incoming pod"
+NO_CANDIDATE: Final = "no candidate node for preemption"
 NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
 
 KEPT: Final = 16
@@ -113,10 +116,19 @@ class Search:
 
     Args:
         priority: A pod's.
+        advisers: Who is asked which of the candidates may be cleared.
         remember: Off for tests that hold the two against each other.
     """
 
-    def __init__(self, priority: Callable[[Pod], int], budgets: Budgets, *, remember: bool = True) -> None:
+    def __init__(
+        self,
+        priority: Callable[[Pod], int],
+        budgets: Budgets,
+        *,
+        advisers: Advisers | None = None,
+        remember: bool = True,
+    ) -> None:
+        self._advisers = advisers
         self._priority = priority
         self._budgets = budgets
         self._remember = remember
@@ -152,8 +164,31 @@ class Search:
             told = (self._reasons(known, trial, pod, nodes, row) for row in rows.tolist())
             reasons = Counter(reason for found in told for reason in found)
             return Found(reasons=reasons + Counter({NOT_HELPFUL: hopeless}))
+        if self._advisers is not None and len(self._advisers):
+            return self._advised(self._advisers, known, pod, nodes, candidates)
         row = least_harm(known, candidates)
         return Found(row, known.victims[row])
+
+    def _advised(self, advisers: Advisers, known: Outcomes, pod: Pod, nodes: Nodes, candidates: Amounts) -> Found:
+        """The same of the candidates that others leave, each with the victims that they leave of it.
+
+        Raises:
+            PluginFailed: Somebody failed who may not be ignored.
+        """
+        asked: dict[str, framework.Victims] = {}
+        for row in candidates.tolist():
+            victims = known.victims[row]
+            if victims is not None:
+                asked[nodes.names[row]] = framework.Victims(victims.pods, victims.violations)
+        left = advisers.preempt(pod, asked)
+        importance = by_importance(self._priority)
+        found = {
+            name: Victims.of(sorted(left[name].pods, key=importance), left[name].violations, self._priority)
+            for name in asked
+            if name in left
+        }
+        name = min(found, key=lambda each: found[each].harm, default="")
+        return Found(nodes.index[name], found[name]) if name else Found(reasons={NO_CANDIDATE: nodes.count})
 
     def _outcomes(self, kind: Hashable | None, size: int) -> Outcomes:
         if kind is None or not self._remember:

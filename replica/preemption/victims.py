@@ -38,6 +38,11 @@ class Victims(NamedTuple):
     total: int
     started: float
 
+    @property
+    def harm(self) -> tuple[int, int, int, int, float]:
+        """By what nodes are compared, the least first."""
+        return self.violations, self.highest, self.total, len(self.pods), -self.started
+
     @classmethod
     def of(cls, pods: Sequence[Pod], violations: int, priority: Callable[[Pod], int]) -> Victims:
         """The victims, from the most important on."""

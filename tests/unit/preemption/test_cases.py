@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from replica.framework.disruptions import PostFilterResult
 from replica.framework.status import SUCCESS
+from replica.framework.victims import Victims as Advice
 from tests.harness.objects import node, pod
 from tests.harness.preempting import Cluster, budget, labelled, running
 
@@ -273,6 +274,54 @@ def test_a_node_where_no_budget_is_violated_is_looked_for_beyond_that():
     at.guard(budget("b", {"app": "kept"}, max_unavailable=0))
     for _ in range(5):
         assert at.preempt(high()) == ("n49", {"p49"})
+
+
+# --- who else is asked
+
+
+class Advisers:
+    """Leaves what a test says."""
+
+    def __init__(self, answer):
+        self.answer = answer
+        self.asked = None
+
+    def __len__(self):
+        return 1
+
+    def preempt(self, _pod, candidates):
+        self.asked = {name: {each.name for each in victims.pods} for name, victims in candidates.items()}
+        return self.answer(candidates)
+
+
+def advised(answer, *pods):
+    at = cluster(*pods)
+    advisers = Advisers(answer)
+    at.runtime._post_filters[0]._search._advisers = advisers
+    return at, advisers
+
+
+def test_extenders_choose_among_the_nodes_that_could_be_cleared():
+    pods = [low("a1", cpu="4"), low("b1", "b", cpu="4", priority=5)]
+    at, advisers = advised(lambda candidates: {"b": candidates["b"]}, *pods)
+    assert at.preempt(high()) == ("b", {"b1"})
+    assert advisers.asked == {"a": {"a1"}, "b": {"b1"}}
+
+
+def test_extenders_may_spare_victims_and_that_counts():
+    pods = [low("a1", priority=3), low("a2", priority=1), low("b1", "b", cpu="4", priority=2)]
+
+    def spare(candidates):
+        kept = tuple(each for each in candidates["a"].pods if each.name == "a2")
+        return {**candidates, "a": Advice(kept, 0)}
+
+    at, _ = advised(spare, *pods)
+    assert at.preempt(high()) == ("a", {"a2"})
+
+
+def test_extenders_may_leave_no_node():
+    at, _ = advised(lambda _candidates: {}, low("a1", cpu="4"), low("b1", "b", cpu="4"))
+    assert at.preempt(high()) == "preemption: 0/2 nodes are available: 2 no candidate node for preemption."
 
 
 # --- what is remembered
