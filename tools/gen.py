@@ -10,6 +10,7 @@ import re
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from grpc_tools import protoc
 
@@ -17,12 +18,21 @@ from chaos.journal import schema as journal_schema
 from chaos.scenario import schema as scenario_schema
 from chaos.scenario import table as scenario_table
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("lockd/v1", "replica/v1")
-TEXTS = {
+
+
+def fill_tables() -> str:
+    return scenario_table.filled((ROOT / "docs" / "chaos.md").read_text(encoding="utf-8"))
+
+
+TEXTS: dict[str, Callable[[], str]] = {
     "chaos/journal/journal.schema.json": journal_schema.render,
     "chaos/scenario/scenario.schema.json": scenario_schema.render,
-    "docs/chaos.md": lambda: scenario_table.filled((ROOT / "docs" / "chaos.md").read_text(encoding="utf-8")),
+    "docs/chaos.md": fill_tables,
 }
 """Single files by their path, with what makes them."""
 
