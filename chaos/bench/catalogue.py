@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from chaos.bench import machine, scheduling, writes
-from chaos.bench.objects import GANGS, PREEMPTING
+from chaos.bench.objects import APART, GANGS, PREEMPTING, SPREAD
 from chaos.bench.result import Result
 
 if TYPE_CHECKING:
@@ -56,6 +56,19 @@ CATALOGUE: Final = {
                 partial(scheduling.run, nodes=nodes),
             )
             for nodes in (1000, 5000)
+        ),
+        *(
+            Benchmark(
+                name,
+                "pods/s",
+                f"the same on 5000 nodes, of pods {what}",
+                WITHOUT_A_SCHEDULER,
+                partial(scheduling.run, nodes=5000, shape=shape),
+            )
+            for name, shape, what in (
+                ("spread", SPREAD, "that must be spread evenly over zones and nodes, by application"),
+                ("anti-affinity", APART, "of which a thousand each must keep off each other's nodes"),
+            )
         ),
         Benchmark(
             "preemption",

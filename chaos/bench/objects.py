@@ -28,6 +28,11 @@ TIMEOUT: Final = 30.0
 
 PLAIN: Final = "plain"
 PREEMPTING: Final = "preempting"
+SPREAD: Final = "spread"
+APART: Final = "apart"
+CROWD: Final = 1000
+"""Pods that keep off each other's nodes: as many as the smallest benchmark has nodes."""
+
 GANGS: Final = "gangs"
 
 GANG: Final = 8
@@ -187,8 +192,31 @@ def _group(number: int) -> dict[str, Any]:
     }
 
 
+def _spread(number: int) -> dict[str, Any]:
+    """Each application must be spread over zones and over nodes as evenly as can be."""
+    pod = _pod(number)
+    selector = {"matchLabels": {"app": pod["metadata"]["labels"]["app"]}}
+    pod["spec"]["topologySpreadConstraints"] = [
+        {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}
+        for key in ("topology.kubernetes.io/zone", "kubernetes.io/hostname")
+    ]
+    return pod
+
+
+def _apart(number: int) -> dict[str, Any]:
+    """A thousand pods each must keep off each other's nodes."""
+    pod = _pod(number)
+    crowd = {"crowd": f"crowd-{number // CROWD}"}
+    pod["metadata"]["labels"] |= crowd
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": crowd}}
+    pod["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    return pod
+
+
 SHAPES: Final = {
     PLAIN: Shape(_pod),
+    SPREAD: Shape(_spread),
+    APART: Shape(_apart),
     GANGS: Shape(_member, gang=GANG),
     # Four on each node that leave no room for one more, three of which have to go for it.
     PREEMPTING: Shape(
