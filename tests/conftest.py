@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import uuid
 
 import pytest
@@ -14,6 +15,15 @@ from lockd.etcd.witness import Witness
 from replica.cache.mutation import SWITCH
 from tests.harness import etcd as harness
 from tests.harness.proxy import Proxies
+
+# A shell that starts something in the background has it ignore these, and so would all that the tests start.
+for number, handler in (
+    (signal.SIGHUP, signal.SIG_DFL),
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGQUIT, signal.SIG_DFL),
+):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 
 # How long an example takes says something of the machine's load and nothing of the code.
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)

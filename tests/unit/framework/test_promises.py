@@ -47,6 +47,15 @@ def test_room_that_was_promised_is_left_to_who_was_promised_it():
     assert world.place("late", requests={"cpu": "2"}, priority=10).node_name == "a"
 
 
+def test_of_two_promises_one_is_taken_back():
+    world = World(nodes=("a", "b"))
+    for name in "ab":
+        world.nominator.nominate(pod(f"for-{name}", requests={"cpu": "4"}), name)
+    assert isinstance(world.place("late", requests={"cpu": "2"}), Diagnosis)
+    world.nominator.forget("default/for-a")
+    assert world.place("late", requests={"cpu": "2"}).node_name == "a"
+
+
 def test_pods_that_are_alike_heed_a_promise_made_between_them():
     world = World(nodes=("a", "b"))
     world.place("one", requests={"cpu": "2"})
