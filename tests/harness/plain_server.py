@@ -22,6 +22,9 @@ class Guest:
         self.end = ""
         """`closed` or `reset`, once it has ended."""
         self._echo = echo
+
+    def start(self) -> None:
+        """Listen to it from now on."""
         threading.Thread(target=self._run, daemon=True).start()
 
     def reset(self) -> None:
@@ -55,7 +58,9 @@ class PlainServer:
         with suppress(OSError):
             while True:
                 taken, _ = self._listener.accept()
-                self.guests.append(Guest(taken, echo=self._echo))
+                guest = Guest(taken, echo=self._echo)
+                self.guests.append(guest)  # first: once it is answered, it is to be found here
+                guest.start()
 
     def __enter__(self) -> Self:
         return self
