@@ -39,6 +39,7 @@ class Stored:
         node: A pod's, or "".
         requests: What a pod takes of its node, by resource.
         spec: What else a pod asks for.
+        owner: What controls a pod, or "".
         group: The name of a pod's group, or "".
         least: How many pods of a group must run.
         size: A pod's, in bytes.
@@ -63,6 +64,7 @@ class Stored:
     node: str = ""
     requests: Mapping[str, int] = field(default_factory=dict)
     spec: PodSpec | None = None
+    owner: str = ""
     group: str = ""
     least: int = 0
     size: int = 0
@@ -110,6 +112,7 @@ def _digest(stored: Object, value: bytes) -> Stored:
                 node=stored.node,
                 requests=dict(stored.spec.requests),
                 spec=stored.spec,
+                owner=stored.owner,
                 group=stored.group,
                 size=len(value),
                 message=scheduled.message if scheduled is not None and refused else "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from chaos.fit import Room, refusals
 from chaos.neighbours import Neighbour, Neighbourhood
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from chaos.ledger import Ledger
     from chaos.objects import Stored
     from chaos.pods import PodLife
+
+
+SKEWED: Final = "node(s) didn't match pod topology spread constraints"
+"""What a scheduler says of a pod that spread keeps off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,10 @@ class _Judge:
         kind = asks.namespace, frozenset(asks.labels.items()), spec, heeded
         if kind not in self._known:
             self._known[kind] = self._read(asks, self._room(heeded))
-        return self._known[kind]
+        verdict = self._known[kind]
+        if verdict.fits and _by_default(pod.last):
+            return Verdict(verdict.reasons, unjudged="the default spread constraints of its profile")
+        return verdict
 
     def _room(self, heeded: tuple[str, ...]) -> Room:
         if heeded not in self._rooms:
@@ -129,3 +136,8 @@ class _Judge:
 
 def _matters_less(pod: Stored, other: Stored) -> bool:
     return pod.priority is not None and other.priority is not None and pod.priority < other.priority
+
+
+def _by_default(pod: Stored) -> bool:
+    """Was a pod kept off by constraints that aren't its own? A history doesn't hold those of profiles."""
+    return bool(pod.owner and pod.spec is not None and not pod.spec.spread and SKEWED in pod.message)

@@ -86,8 +86,7 @@ def _placement(spec: Place) -> None:
             _pod_term(preferred["podAffinityTerm"])
     for toleration in spec["tolerations"].items():
         _toleration(toleration)
-    for constraint in spec["topologySpreadConstraints"].items():
-        check_spread_constraint(constraint)
+    _spread(spec["topologySpreadConstraints"])
 
 
 def check_node_affinity(affinity: Place) -> None:
@@ -106,11 +105,41 @@ def check_spread_constraint(constraint: Place) -> None:
     constraint.object(required=True)["maxSkew"].integer(1, required=True)
     constraint["topologyKey"].text(required=True, check=label_key_problem)
     constraint["whenUnsatisfiable"].text(required=True, among=("DoNotSchedule", "ScheduleAnyway"))
-    constraint["minDomains"].integer(1)
+    if constraint["minDomains"].integer(1) and constraint["whenUnsatisfiable"].value == "ScheduleAnyway":
+        constraint["minDomains"].wrong("is for whenUnsatisfiable DoNotSchedule alone")
     constraint["nodeAffinityPolicy"].text(among=("Honor", "Ignore"))
     constraint["nodeTaintsPolicy"].text(among=("Honor", "Ignore"))
     constraint["matchLabelKeys"].texts()
     check_selector(constraint["labelSelector"])
+
+
+def _spread(constraints: Place) -> None:
+    seen: set[tuple[str, str]] = set()
+    for constraint in constraints.items():
+        check_spread_constraint(constraint)
+        _check_match_keys(constraint, "matchLabelKeys")
+        kind = constraint["topologyKey"].value, constraint["whenUnsatisfiable"].value
+        if not all(isinstance(each, str) for each in kind):
+            continue
+        if kind in seen:
+            constraint["topologyKey"].wrong(f"has another constraint with {kind[1]}: one for each is possible")
+        seen.add(kind)
+
+
+def _check_match_keys(place: Place, name: str) -> None:
+    """Keys that go beside a label selector.
+
+    An API server has written them into the expressions of the selectors that it hands out, so they may be there.
+    """
+    keys, selector = place[name], place["labelSelector"]
+    if not isinstance(keys.value, list) or not keys.value:
+        return
+    if not selector.present:
+        keys.wrong("needs a labelSelector")
+    elif isinstance(labels := selector["matchLabels"].value, dict):
+        for key in keys.items():
+            if isinstance(key.value, str) and key.value in labels:
+                key.wrong("is in labelSelector.matchLabels already")
 
 
 def _toleration(toleration: Place) -> None:
@@ -138,8 +167,9 @@ def _pod_term(term: Place) -> None:
     check_selector(term["labelSelector"])
     check_selector(term["namespaceSelector"])
     term["namespaces"].texts()
-    term["matchLabelKeys"].texts()
-    term["mismatchLabelKeys"].texts()
+    for name in ("matchLabelKeys", "mismatchLabelKeys"):
+        term[name].texts()
+        _check_match_keys(term, name)
 
 
 def check_selector(selector: Place) -> None:

@@ -145,7 +145,9 @@ class PodTopologySpreadArgs(Arguments, frozen=True, kw_only=True):
             check_spread_constraint(place)
             yield from (("", problem) for problem in place.problems)
             if constraint.label_selector is not None:
-                yield f"{at}.labelSelector", "must not be given: each pod's own labels are looked for"
+                yield f"{at}.labelSelector", "must not be given: the pods of a pod's own controller are counted"
+            if constraint.match_label_keys:
+                yield f"{at}.matchLabelKeys", "must not be given: there is no selector that they would go with"
             key = (constraint.topology_key, constraint.when_unsatisfiable)
             if key in seen:
                 yield at, f"is another one for {' and '.join(key)}: one for each is possible"

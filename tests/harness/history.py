@@ -5,11 +5,15 @@ from __future__ import annotations
 import itertools
 import json
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from chaos.history import Change, History, state
 from lockd.record import HistoryEntry, LeaderRecord, TermValue, encode_history
 from replica.api.codec import encode, marked
 from replica.api.status import scheduled, unschedulable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 LOCK = "kube-system/kube-scheduler"
 WHEN = "2026-01-01T00:00:00Z"
@@ -136,6 +140,8 @@ def pod(
     grace: int = 30,
     nominated: str = "",
     ends: str = "",
+    owner: str = "",
+    spread: Sequence[Mapping[str, object]] = (),
 ) -> bytes:
     """A stored pod.
 
@@ -143,6 +149,8 @@ def pod(
         refused: The message of a PodScheduled=False condition.
         nominated: The node that preemption promised it.
         ends: The end of its grace period, since preemption marked it.
+        owner: The ReplicaSet that controls it.
+        spread: Its topology spread constraints.
     """
     spec: dict[str, object] = {"containers": [{"name": "main", "resources": {"requests": {"cpu": cpu}}}]}
     spec["priority"], spec["terminationGracePeriodSeconds"] = priority, grace
@@ -150,6 +158,9 @@ def pod(
         spec["schedulerName"] = scheduler
     if gate:
         spec["schedulingGates"] = [{"name": gate}]
+    if spread:
+        spec["topologySpreadConstraints"] = list(spread)
+    controlling = [{"kind": "ReplicaSet", "name": owner, "uid": f"uid-{owner}", "controller": True}] if owner else []
     manifest = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -157,6 +168,7 @@ def pod(
             "name": name,
             "uid": uid or f"uid-{name}",
             **({"deletionTimestamp": deleted} if deleted else {}),
+            **({"ownerReferences": controlling} if controlling else {}),
         },
         "spec": spec,
         **({"status": {"phase": phase}} if phase else {}),

@@ -72,6 +72,30 @@ def test_pods_that_want_nothing_of_us_are_not_judged(made):
     assert judge(Record(ledger=Ledger.of(made.history()))) == ()
 
 
+SKEWED = "0/2 nodes are available: 2 node(s) didn't match pod topology spread constraints."
+OWN = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "refused", "unjudged"),
+    [
+        ({"owner": "r"}, SKEWED, "the default spread constraints of its profile"),
+        ({}, SKEWED, ""),
+        ({"owner": "r"}, REFUSED, ""),
+        ({"owner": "r", "spread": [OWN]}, SKEWED, ""),
+    ],
+)
+def test_constraints_of_a_profile_are_not_judged(made, fields, refused, unjudged):
+    made.pod("small", cpu="1", token=made.token, refused=refused, **fields)
+    (found,) = of(made)
+    assert (found.verdict.fits, found.verdict.unjudged) == ("" if unjudged else "n2", unjudged)
+
+
+def test_who_finds_no_node_anyway_is_judged(made):
+    made.pod("big", cpu="2", token=made.token, refused=SKEWED, owner="r")
+    assert [each.verdict.unjudged for each in of(made)] == [""]
+
+
 def test_the_report_tells_each(made):
     made.pod("big", cpu="2", token=made.token, refused=REFUSED)
     made.pod("gated", gate="wait")

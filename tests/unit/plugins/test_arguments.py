@@ -128,6 +128,8 @@ def test_what_is_possible(kind, document, want):
         (SPREAD, spread(topologyKey=""), "defaultConstraints[0].topologyKey"),
         (SPREAD, spread(whenUnsatisfiable="Never"), "defaultConstraints[0].whenUnsatisfiable"),
         (SPREAD, spread(labelSelector={}), "defaultConstraints[0].labelSelector: must not be given"),
+        (SPREAD, spread(matchLabelKeys=["v"]), "defaultConstraints[0].matchLabelKeys: must not be given"),
+        (SPREAD, spread(minDomains=2), "defaultConstraints[0].minDomains: 2 is for whenUnsatisfiable DoNotSchedule"),
         (SPREAD, spread(minDomains=0), "defaultConstraints[0].minDomains: 0 must be from 1"),
         (
             SPREAD,

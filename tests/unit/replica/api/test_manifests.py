@@ -31,6 +31,20 @@ def pod(spec=None, **metadata):
     }
 
 
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def spread(*constraints):
+    usual = {"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule"}
+    return pod({"topologySpreadConstraints": [{**usual, **each} for each in constraints]})
+
+
+def test_selectors_that_an_api_server_has_merged_match_keys_into_are_fine():
+    merged = {"matchLabelKeys": ["v"], "labelSelector": {"matchExpressions": [{"key": "v", "operator": "Exists"}]}}
+    other = {"whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {}, "matchLabelKeys": ["v"]}
+    assert len(parse_manifests(json.dumps(spread(merged, other)).encode(), "f.yaml")) == 1
+
+
 def test_a_bad_quantity_names_document_path_and_value():
     found = problems(GOOD + "---" + GOOD.replace("name: a", "name: b").replace("100m", "1x"))
     assert len(found) == 1
@@ -103,6 +117,23 @@ def test_a_bad_quantity_names_document_path_and_value():
                 }
             ),
             "topologySpreadConstraints[0].maxSkew: 0",
+        ),
+        (spread({"matchLabelKeys": ["v"]}), '[0].matchLabelKeys: ["v"] needs a labelSelector'),
+        (
+            spread({"matchLabelKeys": ["u", "v"], "labelSelector": {"matchLabels": {"v": "1"}}}),
+            '[0].matchLabelKeys[1]: "v" is in labelSelector.matchLabels already',
+        ),
+        (spread({"matchLabelKeys": "v", "labelSelector": {}}), '[0].matchLabelKeys: "v" must be a list'),
+        (spread({"matchLabelKeys": [{}], "labelSelector": {"matchLabels": {}}}), "[0].matchLabelKeys[0]: {}"),
+        (spread({"minDomains": 2, "whenUnsatisfiable": "ScheduleAnyway"}), "[0].minDomains: 2 is for"),
+        (spread({}, {}), '[1].topologyKey: "z" has another constraint with DoNotSchedule'),
+        (spread({"topologyKey": {}}), "[0].topologyKey: {} must be a text"),
+        *(
+            (
+                pod({"affinity": {"podAntiAffinity": {REQUIRED: [{"topologyKey": "z", field: ["v"]}]}}}),
+                f'[0].{field}: ["v"] needs a labelSelector',
+            )
+            for field in ("matchLabelKeys", "mismatchLabelKeys")
         ),
         (
             pod({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}}}),
