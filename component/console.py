@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -9,11 +10,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
-import msgspec
-import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -45,6 +44,8 @@ def show(document: Any, form: str) -> None:
     if form == "json":
         say(_json(document))
     else:
+        import yaml  # noqa: PLC0415 - half of what a health check would load
+
         say(yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120), nl=False)
 
 
@@ -101,8 +102,32 @@ class OneLineGroup(click.Group):
         raise SystemExit(code or 0)
 
 
+class LazyGroup(OneLineGroup):
+    """A group that imports a command only when that is run, or when all of them are listed.
+
+    Args:
+        later: The commands by name, each as `module:attribute`.
+    """
+
+    def __init__(self, *args: Any, later: Mapping[str, str], **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._later = later
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *self._later})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self._later:
+            return super().get_command(ctx, cmd_name)
+        module, _, attribute = self._later[cmd_name].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+
 def _json(document: Any) -> str:
     """Indented JSON; escaped throughout if it holds half a surrogate pair, which UTF-8 doesn't have."""
+    import msgspec  # noqa: PLC0415 - as above
+
     try:
         return msgspec.json.format(msgspec.json.encode(document), indent=4).decode()
     except UnicodeEncodeError:

@@ -1,13 +1,10 @@
-"""The command `replica`: `replica run` and `replica healthcheck`."""
+"""`replica run`."""
 
 from __future__ import annotations
 
 import gc
 import signal
-import ssl
 import sys
-import urllib.error
-import urllib.request
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -15,8 +12,7 @@ import click
 from component import exit as leaving
 from component import logs, metrics, tracing
 from component.clock import SystemClock
-from component.console import FAILED, USAGE, OneLineGroup, leave, say
-from component.durations import DURATION
+from component.console import FAILED, USAGE, leave
 from component.heed import heed
 from component.listening import CannotListen
 from lockd.errors import ConfigError, LockdError
@@ -40,13 +36,7 @@ COLLECTOR: Final = (10_000, 20, 50)
 """When the garbage collector looks: what is made for a pod is freed by counting, and nearly all of it soon."""
 
 
-@click.group("replica", cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="lockd")
-def main() -> None:
-    """A scheduler replica: one of several leads and schedules, the others stand by."""
-
-
-@main.command()
+@click.command()
 @run_options
 @connection_options
 def run(connection: Connection, prefix: str, trace_file: Path | None, **flags: Any) -> None:
@@ -99,22 +89,3 @@ def _tell(config: ReplicaConfig) -> None:
             _log.info(f'FLAG: --{name}="{value}"')
     for warning in config.warnings:
         _log.warning("configuration changes nothing", what=warning)
-
-
-@main.command()
-@click.option("--address", default="127.0.0.1", show_default=True, help="Where the replica serves.")
-@click.option("--secure-port", type=click.IntRange(1, 65535), default=10259, show_default=True, help="Its port.")
-@click.option("--path", default="/readyz", show_default=True, help="What to ask: /livez, /readyz, /leader ...")
-@click.option("--tls", is_flag=True, help="It serves TLS; its certificate is not checked.")
-@click.option("--timeout", type=DURATION, default="2s", show_default=True, help="When to give up.")
-def healthcheck(*, address: str, secure_port: int, path: str, tls: bool, timeout: float) -> None:
-    """Ask a replica how it is, without curl: exit code 0 when it answers 200, else 1."""
-    context = ssl._create_unverified_context() if tls else None  # noqa: S323, SLF001 - asks its own host only
-    url = f"{'https' if tls else 'http'}://{address}:{secure_port}{path}"
-    try:
-        with urllib.request.urlopen(url, timeout=timeout, context=context) as answer:  # noqa: S310 - http or https
-            say(answer.read(4096).decode(errors="replace").strip())
-    except urllib.error.HTTPError as error:
-        leave((f"{url} answered {error.code}: {error.read(4096).decode(errors='replace').strip()}",), FAILED)
-    except (OSError, ValueError) as error:
-        leave((f"{url} does not answer: {getattr(error, 'reason', error)}",), FAILED)

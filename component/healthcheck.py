@@ -1,0 +1,81 @@
+"""Asking a server of ours how it is, without curl: light enough to be started by a container's health check."""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from component.console import FAILED, leave, say
+from component.durations import DURATION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LONGEST: Final = 4096
+"""Bytes of an answer that are told."""
+
+
+class UnwellError(Exception):
+    """It did not answer, or not with 200: one line that says what it said."""
+
+
+def ask(address: str, port: int, path: str, *, tls: bool, timeout: float) -> str:
+    """What a server says on a page, if it says 200.
+
+    Args:
+        tls: It serves TLS. Its certificate is not checked: this is for asking one's own host.
+        timeout: Seconds for each of connecting, sending and receiving.
+
+    Raises:
+        UnwellError: It says something else, or nothing.
+    """
+    host = address.removeprefix("[").removesuffix("]")
+    url = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}{path}"
+    connection: http.client.HTTPConnection
+    if tls:
+        unchecked = ssl._create_unverified_context()  # noqa: S323, SLF001 - asks its own host only
+        connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=unchecked)
+    else:
+        connection = http.client.HTTPConnection(host, port, timeout=timeout)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        text = answer.read(_LONGEST).decode(errors="replace").strip()
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise UnwellError(f"{url} does not answer: {error or type(error).__name__}") from error
+    finally:
+        connection.close()
+    if answer.status != http.client.OK:
+        raise UnwellError(f"{url} answered {answer.status}: {text}")
+    return text
+
+
+def healthcheck_command(flag: str, port: int, *, asks: str) -> click.Command:
+    """The command `healthcheck` of a server.
+
+    Args:
+        flag: The option for its port, with that port as its default.
+        asks: Whom it asks, for the help.
+    """
+
+    def run(*, address: str, port: int, path: str, tls: bool, timeout: float) -> None:
+        try:
+            say(ask(address, port, path, tls=tls, timeout=timeout))
+        except UnwellError as error:
+            leave((str(error),), FAILED)
+
+    run.__doc__ = f"Ask {asks} how it is, without curl: exit code 0 when it answers 200, else 1."
+    options: tuple[Callable[[Callable[..., None]], Callable[..., None]], ...] = (
+        click.option("--address", default="127.0.0.1", show_default=True, help="Where it serves."),
+        click.option(flag, "port", type=click.IntRange(1, 65535), default=port, show_default=True, help="Its port."),
+        click.option("--path", default="/readyz", show_default=True, help="What to ask: /livez, /readyz ..."),
+        click.option("--tls", is_flag=True, help="It serves TLS; its certificate is not checked."),
+        click.option("--timeout", type=DURATION, default="2s", show_default=True, help="When to give up."),
+    )
+    command: Callable[..., None] = run
+    for option in reversed(options):
+        command = option(command)
+    return click.command("healthcheck")(command)
