@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from component import logs
 from lockd.errors import LeaseNotFound, StoreError
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _log = logs.get("lockd.candidate")
 
 KEEPALIVES_PER_LEASE = 3
+_COUNTS: Final = {"deposed_token": "deposedToken", "refused_writes": "refusedWrites"}
+"""The marks, by their names in the key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +38,12 @@ class Candidate:
     presence: str = ""
     version: str = ""
     deposed_token: int = 0
+    refused_writes: int = 0
 
     def encode(self) -> bytes:
         document = asdict(self)
-        document["deposedToken"] = document.pop("deposed_token")
+        for name, key in _COUNTS.items():
+            document[key] = document.pop(name)
         return json.dumps(document, separators=(",", ":")).encode()
 
     @classmethod
@@ -51,11 +55,11 @@ class Candidate:
             return None
         if not isinstance(document, dict) or not isinstance(document.get("identity"), str):
             return None
-        document["deposed_token"] = document.get("deposedToken", 0)
+        document |= {name: document.get(key, 0) for name, key in _COUNTS.items()}
         known = {
             field.name: document[field.name]
             for field in fields(cls)
-            if type(document.get(field.name)) is (int if field.name in ("pid", "deposed_token") else str)
+            if type(document.get(field.name)) is (int if field.name in ("pid", *_COUNTS) else str)
         }
         return cls(**known)
 
@@ -105,14 +109,17 @@ class Registration:
         except LeaseNotFound:
             self._lease = 0
 
-    def mark_deposed(self, token: int, *, timeout: float) -> bool:
-        """Tell by the key that this live process was deposed by evidence, if it was: its successors then hold off.
+    def mark(self, token: int, *, refused: int, timeout: float) -> bool:
+        """Tell by the key how the term of this live process ended, where that is worth telling.
 
-        Whoever is really dead can't, and whoever is cut off can't either: then the takeover was right.
+        If evidence ended it, its successors then hold off. Whoever is really dead can't tell, and whoever is cut off
+        can't either: then the takeover was right. If etcd refused writes of it, the others count them: nobody reads the
+        metrics of a process that ends.
 
         Args:
             token: Of its term.
-            timeout: Seconds for each of two calls.
+            refused: How many of its writes were refused.
+            timeout: Seconds for each of four calls at most.
 
         Returns:
             Is the mark there? The key then has to stay until its etcd lease runs out.
@@ -120,15 +127,24 @@ class Registration:
         try:
             kvs = self._gateway.range(self._history, timeout=timeout).kvs
             terms = parse_history(kvs[0].value, kvs[0].mod_revision) if kvs else ()
-            if not any((term.token, term.reason) == (token, "evidence") for term in terms):
+            deposed = any((term.token, term.reason) == (token, "evidence") for term in terms)
+            if not deposed and not refused:
                 return False
-            self._candidate = replace(self._candidate, deposed_token=token)
-            self._gateway.txn(Txn((), (Put(self._key, self._candidate.encode(), self._lease),)), timeout=timeout)
+            self._candidate = replace(self._candidate, deposed_token=token if deposed else 0, refused_writes=refused)
+            self._put_mark(timeout)
         except StoreError as error:
             _log.info("deposed, and no mark left", key=self._key, error=str(error))
             return False
-        _log.info("deposed by evidence while alive: mark left", key=self._key, token=token)
+        _log.info("deposed while alive: mark left", key=self._key, token=token, evidence=deposed, refused=refused)
         return True
+
+    def _put_mark(self, timeout: float) -> None:
+        """Put the key; on another etcd lease if its own has run out, as that of a process that stood still has."""
+        try:
+            self._gateway.txn(Txn((), (Put(self._key, self._candidate.encode(), self._lease),)), timeout=timeout)
+        except LeaseNotFound:
+            self._lease = self._gateway.lease_grant(self._ttl, timeout=timeout)
+            self._gateway.txn(Txn((), (Put(self._key, self._candidate.encode(), self._lease),)), timeout=timeout)
 
     def revoke(self, *, timeout: float) -> None:
         """Take the key away at an orderly exit; without it, it goes when its etcd lease runs out."""

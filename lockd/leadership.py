@@ -43,6 +43,7 @@ class Leadership:
         traceparent: W3C trace context of the term's anchor span.
         draining: Set when the end is asked for: finish what is in flight, then return.
         lost: Set when the gate has closed: act no more, return.
+        refused: How many guarded writes etcd has refused.
     """
 
     def __init__(
@@ -61,11 +62,13 @@ class Leadership:
         self.traceparent = traceparent
         self.draining = Bell()
         self.lost = Bell()
+        self.refused = 0
         self._gate = gate
         self._clock = clock
         self._work_timeout = work_timeout
         self._refused = refused
         self._until = clock.now() + work_timeout
+        self._counting = threading.Lock()
 
     @property
     def token(self) -> Token:
@@ -86,6 +89,8 @@ class Leadership:
 
     def fenced(self) -> None:
         """A guarded write was refused: a newer term began."""
+        with self._counting:
+            self.refused += 1
         self.lost.set()
         self._refused(self.guard.token)
 

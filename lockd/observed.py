@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lockd.record import HistoryEntry, LeaderRecord, TermValue, deposed_token, parse_history
+from lockd.record import HistoryEntry, LeaderRecord, TermValue, deposed_token, parse_history, refused_writes
 
 if TYPE_CHECKING:
     from lockd.ports import Seen, View
@@ -56,6 +56,7 @@ class Observed:
         switchover: The last wish seen.
         candidates: Identities that stand by or lead.
         deposed: Marks of leaders that were deposed while they lived: identity and token.
+        refusals: Marks of leaders whose late writes etcd refused: identity and how many.
     """
 
     lease: Seen | None = None
@@ -71,6 +72,7 @@ class Observed:
     switchover: Switchover | None = None
     candidates: frozenset[str] = frozenset()
     deposed: frozenset[tuple[str, int]] = frozenset()
+    refusals: frozenset[tuple[str, int]] = frozenset()
 
     def with_lease(self, seen: Seen, now: float) -> Observed | None:
         """This and the lease as seen; None when that is not newer."""
@@ -108,14 +110,17 @@ class Observed:
 
     def with_candidate(self, identity: str, value: bytes | None) -> Observed:
         """This and a candidate's key; who carries a mark is on its way out, and stands by no more."""
-        token = deposed_token(value) if value is not None else 0
+        token, refused = (deposed_token(value), refused_writes(value)) if value is not None else (0, 0)
         candidates = self.candidates - {identity}
         deposed = frozenset(mark for mark in self.deposed if mark[0] != identity)
-        if value is None:
-            return replace(self, candidates=candidates, deposed=deposed)
+        refusals = frozenset(mark for mark in self.refusals if mark[0] != identity)
         if token:
-            return replace(self, candidates=candidates, deposed=deposed | {(identity, token)})
-        return replace(self, candidates=candidates | {identity}, deposed=deposed)
+            deposed |= {(identity, token)}
+        if refused:
+            refusals |= {(identity, refused)}
+        if value is not None and not token and not refused:
+            candidates |= {identity}
+        return replace(self, candidates=candidates, deposed=deposed, refusals=refusals)
 
     @property
     def is_whole(self) -> bool:

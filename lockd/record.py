@@ -181,6 +181,12 @@ def deposed_token(value: bytes) -> int:
     return _count(document, "deposedToken") if isinstance(document, dict) else 0
 
 
+def refused_writes(value: bytes) -> int:
+    """How many of its writes etcd had refused, by the mark of a candidate that ended. 0: none, or there is no mark."""
+    document = _load(value)
+    return _count(document, "refusedWrites") if isinstance(document, dict) else 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryEntry:
     """One term.

@@ -50,6 +50,7 @@ class ElectionTelemetry:
         self._clock = clock
         self._gate: float | None = None
         self._renewed_wall: float | None = None
+        self._observed_transitions: int | None = None
         self._spans = ElectionSpans(identity, lock, clock, caller)
         meter = metrics.get_meter("lockd") if metered else metrics.NoOpMeter("lockd")
         self._master = meter.create_gauge(
@@ -77,7 +78,17 @@ class ElectionTelemetry:
             unit="s",
             description="When the last renewal was settled, in seconds since 1970.",
         )
+        meter.create_observable_gauge(
+            "lockd_record_leader_transitions",
+            [self._transitions_of_record],
+            description="Changes of leader since the lock was first taken, by the newest election record seen.",
+        )
+        self._reported = meter.create_counter(
+            "lockd_reported_fencing_rejections",
+            description="Writes of other replicas that etcd refused, as they told by their candidate keys.",
+        )
         self._master.set(0, {"name": self._name})
+        self._reported.add(0, {"name": self._name})
 
     def _remaining(self, _: metrics.CallbackOptions) -> list[metrics.Observation]:
         if self._gate is None:
@@ -88,6 +99,11 @@ class ElectionTelemetry:
         if self._renewed_wall is None:
             return []
         return [metrics.Observation(self._renewed_wall, {"name": self._name})]
+
+    def _transitions_of_record(self, _: metrics.CallbackOptions) -> list[metrics.Observation]:
+        if self._observed_transitions is None:
+            return []
+        return [metrics.Observation(self._observed_transitions, {"name": self._name})]
 
     # --- callbacks of the elector ---
 
@@ -106,6 +122,8 @@ class ElectionTelemetry:
             self._step(before, after, now)
 
     def _step(self, before: Election, after: Election, now: float) -> None:
+        if after.observed is not before.observed:
+            self._seen(before, after)
         if after.observed.unreadable and not before.observed.unreadable:
             _log.warning(
                 "election record can't be read: it counts as held until it is unchanged for a lease duration",
@@ -120,6 +138,12 @@ class ElectionTelemetry:
             self._lost(after, now)
         if after.stopped is not None and before.stopped is None:
             self._stopped(before, after, now)
+
+    def _seen(self, before: Election, after: Election) -> None:
+        if after.observed.record is not None:
+            self._observed_transitions = after.observed.record.leader_transitions
+        for _, refused in after.observed.refusals - before.observed.refusals:
+            self._reported.add(refused, {"name": self._name})
 
     def _settled(self, unsettled: Unsettled, before: Election, after: Election, now: float) -> None:
         held_before, held = before.hold, after.hold

@@ -166,8 +166,7 @@ class Elected:
         return stop
 
     def leave(self, seconds: float) -> None:
-        leadership = self.leadership
-        self._peers.leave(self._elector.election, int(leadership.token) if leadership is not None else 0, seconds)
+        self._peers.leave(self._elector.election, self.leadership, seconds)
 
     def _step(self, before: Election, after: Election, now: float) -> None:
         if after.ending is not None and before.ending is None:

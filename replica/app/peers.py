@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from component.lifecycle import Group
     from lockd.election import Election
     from lockd.etcd.gateway import Gateway
+    from lockd.leadership import Leadership
     from replica.app.config import ReplicaConfig
 
 LONGEST_CALL: Final = 0.5
@@ -87,18 +88,20 @@ class Peers:
         if self._presence is not None and election.bids_farewell:
             self._presence.say_goodbye()
 
-    def leave(self, election: Election, token: int, seconds: float) -> None:
-        """Mark the candidate key if evidence ended the term of this live process, else take it away in good order.
+    def leave(self, election: Election, leadership: Leadership | None, seconds: float) -> None:
+        """Mark the candidate key if the term of this live process ended so that it must be told, else take it away.
 
         Args:
-            token: Of the term that ended; 0 for none.
+            leadership: The term that ended; None: it never led.
         """
         stopped, registration = election.stopped, self._registration
         if stopped is None or registration is None:
             return
         timeout = min(seconds / 4, LONGEST_CALL)
-        if token and not stopped.released and registration.mark_deposed(token, timeout=timeout):
-            return
+        if leadership is not None and not stopped.released:
+            token, refused = int(leadership.token), leadership.refused
+            if registration.mark(token, refused=refused, timeout=timeout):
+                return
         if stopped.asked:
             registration.revoke(timeout=timeout)
 

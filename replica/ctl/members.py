@@ -148,7 +148,7 @@ def _member(identity: str, candidate: Candidate | None) -> Member:
         pid=candidate.pid,
         http=candidate.http,
         presence=candidate.presence,
-        state="deposed" if candidate.deposed_token else "running",
+        state="deposed" if candidate.deposed_token or candidate.refused_writes else "running",
         since=candidate.since,
         version=candidate.version,
     )

@@ -68,7 +68,7 @@ def test_a_live_leader_whose_term_evidence_ended_leaves_a_mark_that_stays(gatewa
     with registered(gateway, prefix) as (registration, key):
         eventually(lambda: kvs(gateway, key), within=5.0)
         tell_history(gateway, prefix, mine, HistoryEntry(identity="other", token=57, takeover="evidence"))
-        assert registration.mark_deposed(41, timeout=5.0)
+        assert registration.mark(41, refused=0, timeout=5.0)
         (kv,) = kvs(gateway, key)
         assert Candidate.parse(kv.value) == replace(ME, deposed_token=41)
         assert kv.lease, "it goes with it"
@@ -80,10 +80,25 @@ def test_a_live_leader_whose_term_evidence_ended_leaves_a_mark_that_stays(gatewa
 def test_who_was_replaced_in_another_way_leaves_none(gateway, prefix):
     with registered(gateway, prefix) as (registration, key):
         eventually(lambda: kvs(gateway, key), within=5.0)
-        assert not registration.mark_deposed(41, timeout=5.0), "there is no history"
+        assert not registration.mark(41, refused=0, timeout=5.0), "there is no history"
         expired = HistoryEntry(identity=ME.identity, token=41, until="2026-01-01T00:00:09Z", reason="expiry")
         deposed = HistoryEntry(identity="other", token=40, until="2026-01-01T00:00:01Z", reason="evidence")
         tell_history(gateway, prefix, deposed, expired)
-        assert not registration.mark_deposed(41, timeout=5.0)
+        assert not registration.mark(41, refused=0, timeout=5.0)
         (kv,) = kvs(gateway, key)
         assert Candidate.parse(kv.value) == ME
+
+
+def test_who_had_writes_refused_tells_how_many_though_its_etcd_lease_ran_out_while_it_stood_still(gateway, prefix):
+    lock = LockName(prefix, "kube-system", "kube-scheduler")
+    registration = Registration(gateway, lock, ME, lease_duration=60.0, clock=CLOCK)
+    registration._beat(5.0)
+    (first,) = kvs(gateway, lock.candidates + ME.identity)
+    gateway.lease_revoke(first.lease, timeout=5.0)
+    try:
+        assert registration.mark(41, refused=3, timeout=5.0)
+        (kv,) = kvs(gateway, lock.candidates + ME.identity)
+        assert Candidate.parse(kv.value) == replace(ME, refused_writes=3)
+        assert kv.lease not in (0, first.lease)
+    finally:
+        registration.revoke(timeout=5.0)

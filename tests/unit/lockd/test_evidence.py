@@ -354,6 +354,14 @@ def test_p10_who_carries_a_mark_is_no_preferred_holder(store):
     assert "a" not in mark(b, 1).election.observed.candidates
 
 
+def test_p10_nor_is_who_tells_of_refused_writes_and_that_holds_nobody_off(store):
+    _, b = deposer(store)
+    value = CandidateKey(identity="a", refused_writes=2).encode()
+    b.see(KeyEvent(Which.CANDIDATE, f"{LOCK.candidates}a", Seen(90, value))).later(PERIOD).run()
+    assert "a" not in b.election.observed.candidates
+    assert (b.election.observed.deposed, record_in(store).presence_holdoff) == (frozenset(), 0.0)
+
+
 def test_p10_a_mark_that_cannot_be_read_is_a_candidate_like_any(store):
     _, b = deposer(store)
     key = f"{LOCK.candidates}a"

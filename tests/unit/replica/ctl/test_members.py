@@ -69,6 +69,10 @@ def test_a_term_of_another_gives_no_token():
     assert judge(LOCK, 12, [candidate("c")], lease("c"), None).members[0].token is None
 
 
+def test_who_tells_of_refused_writes_is_on_its_way_out():
+    assert judge(LOCK, 12, [candidate("a", refused_writes=1)], lease(""), term("")).members[0].state == "deposed"
+
+
 def test_nobody_leads():
     found = judge(LOCK, 12, [candidate("a", deposed_token=5)], lease(""), term(""))
     assert [(each.role, each.state) for each in found.members] == [("Standby", "deposed")]
