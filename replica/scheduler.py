@@ -25,7 +25,9 @@ class Scheduler:
         self._settings = settings or Settings()
         self._term: TermWork | None = None
         self._events: TermEvents | None = None
-        self._metrics = SchedulerMetrics(sizes=self._sizes, pending=parts.queue.pending, binding=self._binding)
+        self._metrics = SchedulerMetrics(
+            sizes=self._sizes, pending=parts.queue.pending, binding=self._binding, profiles=parts.profiles
+        )
 
     def run(self, leadership: Leadership) -> None:
         """Schedule until the term is lost or its end is asked for; then see to what is in flight.
@@ -51,6 +53,5 @@ class Scheduler:
         return self._term.binding if self._term is not None else 0
 
     def _sizes(self) -> Mapping[str, int]:
-        nodes, pods = self._parts.table.sizes()
-        _, assumed = self._parts.assumed.counts()
-        return {"nodes": nodes, "pods": pods, "assumed_pods": assumed}
+        shown, assumed = self._parts.assumed.counts()
+        return {"nodes": self._parts.table.known, "pods": shown + assumed, "assumed_pods": assumed}

@@ -6,15 +6,13 @@ import threading
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from opentelemetry import metrics
-
-from component.metrics import exponential_buckets
+from component.metrics import exponential_buckets, observed
 from component.metrics.histogram import histogram
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from opentelemetry.metrics import CallbackOptions, Observation
+    from component.metrics.observed import Values
 
 ATTEMPT_BUCKETS = exponential_buckets(0.001, 2, 15)
 SLI_BUCKETS = exponential_buckets(0.01, 2, 20)
@@ -30,6 +28,7 @@ class SchedulerMetrics:
         sizes: Type (nodes, pods, assumed_pods) -> how many the cache holds now.
         pending: Queue -> how many pods wait in it now.
         binding: How many pods are being bound now.
+        profiles: Their attempts are told from the start, at 0.
     """
 
     def __init__(
@@ -38,14 +37,16 @@ class SchedulerMetrics:
         sizes: Callable[[], Mapping[str, int]],
         pending: Callable[[], Mapping[str, int]],
         binding: Callable[[], int],
+        profiles: Iterable[str] = (),
     ) -> None:
         self._lock = threading.Lock()
-        self._attempts: Counter[tuple[str, str]] = Counter()
+        self._attempts: Counter[tuple[str, str]] = Counter(
+            {(result, profile): 0 for profile in profiles for result in (SCHEDULED, UNSCHEDULABLE, ERROR)}
+        )
         self._sizes = sizes
         self._pending = pending
         self._binding = binding
         self._after_flush = 0
-        meter = metrics.get_meter(__name__)
         self._durations = histogram(
             "scheduler_scheduling_attempt_duration",
             unit="s",
@@ -71,23 +72,15 @@ class SchedulerMetrics:
             buckets=TRIES_BUCKETS,
             description="Attempts that a pod needed to be bound",
         )
-        meter.create_observable_counter(
-            "scheduler_schedule_attempts", callbacks=[self._observe_attempts], description="Attempts by result"
-        )
-        meter.create_observable_counter(
+        observed.counter("scheduler_schedule_attempts", self._read_attempts, description="Attempts by result")
+        observed.counter(
             "scheduler_pod_scheduled_after_flush",
-            callbacks=[self._observe_after_flush],
+            self._read_after_flush,
             description="Pods bound that nothing but their patience had brought back from the unschedulable pool",
         )
-        meter.create_observable_gauge(
-            "scheduler_cache_size", callbacks=[self._observe_sizes], description="Nodes, pods and assumed pods cached"
-        )
-        meter.create_observable_gauge(
-            "scheduler_pending_pods", callbacks=[self._observe_pending], description="Pods that wait, by queue"
-        )
-        meter.create_observable_gauge(
-            "scheduler_goroutines", callbacks=[self._observe_binding], description="Pods being bound"
-        )
+        observed.gauge("scheduler_cache_size", self._read_sizes, description="Nodes, pods and assumed pods cached")
+        observed.gauge("scheduler_pending_pods", self._read_pending, description="Pods that wait, by queue")
+        observed.gauge("scheduler_goroutines", self._read_binding, description="Pods being bound")
 
     def attempted(self, result: str, profile: str, seconds: float) -> None:
         """An attempt ended: scheduled, unschedulable or error."""
@@ -108,18 +101,20 @@ class SchedulerMetrics:
         # kube-scheduler lumps what took more attempts than that together.
         self._sli.record(seconds, str(attempts) if attempts < 16 else "16+")
 
-    def _observe_attempts(self, _: CallbackOptions) -> Iterable[Observation]:
-        for (result, profile), count in tuple(self._attempts.items()):
-            yield metrics.Observation(count, {"result": result, "profile": profile})
+    def _read_attempts(self) -> Values:
+        return [
+            (count, {"result": result, "profile": profile})
+            for (result, profile), count in tuple(self._attempts.items())
+        ]
 
-    def _observe_after_flush(self, _: CallbackOptions) -> Iterable[Observation]:
-        return [metrics.Observation(self._after_flush)]
+    def _read_after_flush(self) -> Values:
+        return [(self._after_flush, {})]
 
-    def _observe_sizes(self, _: CallbackOptions) -> Iterable[Observation]:
-        return [metrics.Observation(count, {"type": kind}) for kind, count in self._sizes().items()]
+    def _read_sizes(self) -> Values:
+        return [(count, {"type": kind}) for kind, count in self._sizes().items()]
 
-    def _observe_pending(self, _: CallbackOptions) -> Iterable[Observation]:
-        return [metrics.Observation(count, {"queue": queue}) for queue, count in self._pending().items()]
+    def _read_pending(self) -> Values:
+        return [(count, {"queue": queue}) for queue, count in self._pending().items()]
 
-    def _observe_binding(self, _: CallbackOptions) -> Iterable[Observation]:
-        return [metrics.Observation(self._binding(), {"operation": "binding"})]
+    def _read_binding(self) -> Values:
+        return [(self._binding(), {"operation": "binding"})]

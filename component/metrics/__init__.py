@@ -2,7 +2,8 @@
 
 Instruments come from the OpenTelemetry API (`opentelemetry.metrics.get_meter`); they may be made, and cost next to
 nothing, before `setup` has run. A histogram's buckets are given as `explicit_bucket_boundaries_advisory`. What is
-recorded thousands of times a second goes to a `component.metrics.histogram.histogram` instead.
+recorded thousands of times a second goes to a `component.metrics.histogram.histogram` instead, and what its owner
+counts anyway is read from there by `component.metrics.observed`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
+from component import tracing
 from component.clock import SystemClock
 from component.lifecycle import Group
 from component.tracing import environment
@@ -78,11 +80,13 @@ def setup(
     Args:
         instance: `service.instance.id`: the holder identity.
         service: `service.name`, unless OTEL_SERVICE_NAME is set.
+        version: Of the project, for `lockd_build_info`.
     """
     from opentelemetry import metrics  # noqa: PLC0415 - slow, and only needed from here on
     from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415 - the same
-    from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest  # noqa: PLC0415 - the same
+    from prometheus_client import CollectorRegistry, generate_latest  # noqa: PLC0415 - the same
 
+    from component.metrics import observed, process  # noqa: PLC0415 - the same
     from component.metrics.readers import PrometheusReader  # noqa: PLC0415 - the same
     from component.tracing.resource import resource  # noqa: PLC0415 - the same
 
@@ -90,7 +94,6 @@ def setup(
         if _Installed.metrics is not None:
             return _Installed.metrics
         registry = CollectorRegistry(auto_describe=False)
-        ProcessCollector(registry=registry)
         readers: list[MetricReader] = [
             PrometheusReader(disable_target_info=True, scope_info_enabled=False, registry=registry)
         ]
@@ -102,5 +105,13 @@ def setup(
             readers.append(push.reader)
         who = resource(service=service, instance=instance, version=version, namespace=namespace)
         metrics.set_meter_provider(MeterProvider(readers, resource=who, shutdown_on_exit=False))
+        process.observe()
+        observed.gauge("lockd_build_info", lambda: [(1, {"version": version})], description="The version that runs.")
+
+        def losses() -> observed.Values:
+            counts = {**tracing.losses(), **(push.losses() if push is not None else {})}
+            return [(lost, {"pipeline": pipeline}) for pipeline, lost in counts.items()]
+
+        observed.counter("lockd_telemetry_lost", losses, description="Spans and exports that were lost, by pipeline.")
         _Installed.metrics = Metrics(lambda: generate_latest(registry), push)
         return _Installed.metrics

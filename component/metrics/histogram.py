@@ -63,18 +63,19 @@ class Histogram:
         self.description = description
         self.started = clock.wall()
         self._lock = threading.Lock()
-        self._series: dict[tuple[str, ...], _Series] = {}
+        # One that has no labels has its one series from the start, as a counter begins at 0.
+        self._series: dict[tuple[str, ...], _Series] = {} if labels else {(): _Series(len(self.buckets) + 1)}
 
-    def record(self, value: float, *labels: str) -> None:
-        """Count a value under these labels, in the order of the histogram's label names."""
+    def record(self, value: float, *labels: str, times: int = 1) -> None:
+        """Count a value under these labels, in the order of the histogram's label names; `times`: so many like it."""
         with self._lock:
             series = self._series.get(labels)
             if series is None:
                 if len(labels) != len(self.labels):
                     raise ValueError(f"{self.name} has labels {self.labels}, not {labels}")
                 series = self._series[labels] = _Series(len(self.buckets) + 1)
-            series.counts[bisect_left(self.buckets, value)] += 1
-            series.total += value
+            series.counts[bisect_left(self.buckets, value)] += times
+            series.total += value * times
             series.least = min(series.least, value)
             series.most = max(series.most, value)
 

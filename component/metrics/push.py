@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from opentelemetry.sdk.metrics.export import (
     MetricExporter,
@@ -33,11 +33,13 @@ class LateExporter(MetricExporter):
 
     Attributes:
         taken: Exports that the collector took.
+        lost: Exports that it didn't take.
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         super().__init__()
         self.taken = 0
+        self.lost = 0
         self._environ = environ
         self._reasons = quieted()
         self._lock = threading.Lock()
@@ -59,11 +61,12 @@ class LateExporter(MetricExporter):
         result = exporter.export(metrics_data, timeout_millis, **kwargs) if exporter else MetricExportResult.FAILURE
         failed = result is not MetricExportResult.SUCCESS
         if failed and not self._failing:
-            _log.warning("telemetry is being lost", pipeline="metrics-otlp", error=self._reasons.last)
+            _log.warning("telemetry is being lost", pipeline=PIPELINE, error=self._reasons.last)
         if self._failing and not failed:
-            _log.info("telemetry is taken again", pipeline="metrics-otlp")
+            _log.info("telemetry is taken again", pipeline=PIPELINE)
         self._failing = failed
         self.taken += not failed
+        self.lost += failed
         return result
 
     def force_flush(self, timeout_millis: float = 10_000) -> bool:
@@ -73,6 +76,9 @@ class LateExporter(MetricExporter):
     def shutdown(self, timeout_millis: float = 30_000, **kwargs: object) -> None:
         if self._exporter:
             self._exporter.shutdown(timeout_millis, **kwargs)
+
+
+PIPELINE: Final = "metrics-otlp"
 
 
 class Push:
@@ -86,7 +92,11 @@ class Push:
         self._exporter = LateExporter(environ)
         self.reader = PeriodicReader(self._exporter)
         self._group = group
-        group.spawn("metrics-otlp", self._exporter.open)
+        group.spawn(PIPELINE, self._exporter.open)
+
+    def losses(self) -> Mapping[str, int]:
+        """How many exports were lost so far, by pipeline. Sums are cumulative: the next one makes up for them."""
+        return {PIPELINE: self._exporter.lost}
 
     def shutdown(self, seconds: float, *, clock: Clock) -> bool:
         """Send the last values, for `seconds` at most; returns whether the collector took them."""

@@ -63,8 +63,9 @@ def _metric(histogram: Histogram, points: tuple[Point, ...], now: int) -> Metric
             sum=point.total,
             bucket_counts=point.counts,
             explicit_bounds=histogram.buckets,
-            min=point.least,
-            max=point.most,
+            # of none there is neither, and OTLP has a way to say so
+            min=point.least if any(point.counts) else None,  # type: ignore[arg-type]  # the SDK passes it on as it is
+            max=point.most if any(point.counts) else None,  # type: ignore[arg-type]  # the same
         )
         for point in points
     ]

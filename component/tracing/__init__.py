@@ -53,6 +53,7 @@ __all__ = [
     "emit",
     "fields_of",
     "link",
+    "losses",
     "new_traceparent",
     "outgoing",
     "parent_context",
@@ -148,7 +149,13 @@ def setup(
         for feed in map(sdk.Feed, pipelines):
             Installed.takers += (feed,)
             Installed.provider.add_span_processor(feed)
+        Installed.pipelines += tuple(pipelines)
     return Tracing(pipelines, clock=clock)
+
+
+def losses() -> Mapping[str, int]:
+    """How many spans were lost so far, by pipeline: found no room, or were not taken at the other end."""
+    return {pipeline.name: pipeline.dropped + pipeline.failed for pipeline in Installed.pipelines}
 
 
 def _ids_of_current_span() -> Mapping[str, str]:

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
     from opentelemetry.trace import Tracer
 
+    from component.tracing.pipeline import Pipeline
+
 
 class Taker(Protocol):
     """Takes spans that have ended, at once."""
@@ -21,12 +23,14 @@ class Installed:
 
     Attributes:
         takers: Where spans go that are made without the provider's help.
+        pipelines: What carries them on.
         sampler_chosen: Does the environment say how to sample?
         share: The share of roots that the environment's sampler takes, if it goes by their trace ids.
     """
 
     provider: ClassVar[TracerProvider | None] = None
     takers: ClassVar[tuple[Taker, ...]] = ()
+    pipelines: ClassVar[tuple[Pipeline[ReadableSpan], ...]] = ()
     sampler_chosen: ClassVar[bool] = False
     share: ClassVar[float | None] = None
     lock: ClassVar[threading.Lock] = threading.Lock()

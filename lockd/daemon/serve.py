@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -90,7 +91,7 @@ def serve(connection: Connection, prefix: str, trace_file: Path | None, **flags:
             http=flags["http_listen"],
         )
         spans = tracing.setup(service=SERVICE, instance=instance, trace_file=trace_file, clock=clock)
-        numbers = metrics.setup(service=SERVICE, instance=instance)
+        numbers = metrics.setup(service=SERVICE, instance=instance, version=version("lockd"))
         daemon = Daemon(config, metrics=numbers, clock=clock)
         heed((signal.SIGTERM, signal.SIGINT), lambda _: daemon.request_stop())
         code = daemon.wait() if daemon.start() else 0

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from opentelemetry import metrics
-
-from component.metrics import exponential_buckets
+from component.metrics import exponential_buckets, observed
 from component.metrics.histogram import histogram
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from opentelemetry.metrics import CallbackOptions
+    from collections.abc import Callable, Mapping
 
     from component.metrics.histogram import Histogram
+    from component.metrics.observed import Values
     from replica.api.kinds import Kind
 
 NAME: Final = "kube-scheduler"
@@ -61,27 +58,19 @@ class InformerMetrics:
 
     def __init__(self, informers: Mapping[str, Measured]) -> None:
         self._informers = tuple(informers.values())
-        meter = metrics.get_meter(__name__)
-        meter.create_observable_gauge(
-            "informer_queued_items",
-            callbacks=[self._queued],
-            description="Keys whose changes wait to be applied",
-        )
-        meter.create_observable_gauge(
+        observed.gauge("informer_queued_items", self._queued, description="Keys whose changes wait to be applied")
+        observed.gauge(
             "informer_store_resource_version",
-            callbacks=[self._revisions],
+            self._revisions,
             description="The revision up to which the store holds all changes",
         )
 
-    def _queued(self, _: CallbackOptions) -> Iterable[metrics.Observation]:
+    def _queued(self) -> Values:
         return self._observe(lambda informer: informer.waiting)
 
-    def _revisions(self, _: CallbackOptions) -> Iterable[metrics.Observation]:
+    def _revisions(self) -> Values:
         return self._observe(lambda informer: informer.passed)
 
-    def _observe(self, read: Callable[[Measured], int]) -> Iterable[metrics.Observation]:
+    def _observe(self, read: Callable[[Measured], int]) -> Values:
         names = ("name", "group", "version", "resource")
-        return [
-            metrics.Observation(read(each), dict(zip(names, labels_of(each.kind), strict=True)))
-            for each in self._informers
-        ]
+        return [(read(each), dict(zip(names, labels_of(each.kind), strict=True))) for each in self._informers]

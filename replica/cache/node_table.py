@@ -197,6 +197,11 @@ class NodeTable:
         with self._lock:
             return self._live.index.get(name)
 
+    @property
+    def known(self) -> int:
+        """How many nodes are known; takes no lock."""
+        return self._count
+
     def sizes(self) -> tuple[int, int]:
         """How many nodes are known, and how many pods are counted."""
         with self._lock:

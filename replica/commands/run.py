@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import signal
 import sys
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -66,7 +67,7 @@ def run(connection: Connection, prefix: str, trace_file: Path | None, **flags: A
     identity = config.election.identity
     try:
         spans = tracing.setup(service=SERVICE, instance=identity, trace_file=trace_file, clock=clock)
-        numbers = metrics.setup(service=SERVICE, instance=identity)
+        numbers = metrics.setup(service=SERVICE, instance=identity, version=version("lockd"))
         replica = setup(config, numbers, watchdog=watchdog, clock=clock)
         heed((signal.SIGTERM, signal.SIGINT), lambda _: replica.request_stop())
         replica.listen()

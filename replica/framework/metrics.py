@@ -9,17 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from opentelemetry import metrics
-
-from component.metrics import exponential_buckets
+from component.metrics import exponential_buckets, observed
 from component.metrics.histogram import histogram
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from opentelemetry.metrics import CallbackOptions, Observation
-
     from component.clock import Clock
+    from component.metrics.observed import Values
     from replica.framework.cycle_state import CycleState
 
 POINT_BUCKETS = exponential_buckets(0.0001, 2, 12)
@@ -38,7 +33,6 @@ class FrameworkMetrics:
         self._profile = profile
         self._clock = clock
         self.evaluations: Counter[tuple[str, str]] = Counter()
-        meter = metrics.get_meter(__name__)
         self._points = histogram(
             "scheduler_framework_extension_point_duration",
             unit="s",
@@ -60,9 +54,9 @@ class FrameworkMetrics:
             buckets=PERMIT_BUCKETS,
             description="How long pods waited in Permit",
         )
-        meter.create_observable_counter(
+        observed.counter(
             "scheduler_plugin_evaluation",
-            callbacks=[self._observe],
+            self._observe,
             description="Calls of a plugin at an extension point",
         )
 
@@ -84,6 +78,8 @@ class FrameworkMetrics:
     def permit_wait(self, result: str, seconds: float) -> None:
         self._permits.record(seconds, result)
 
-    def _observe(self, _options: CallbackOptions) -> Iterable[Observation]:
-        for (plugin, point), calls in tuple(self.evaluations.items()):
-            yield metrics.Observation(calls, {"plugin": plugin, "extension_point": point, "profile": self._profile})
+    def _observe(self) -> Values:
+        return [
+            (calls, {"plugin": plugin, "extension_point": point, "profile": self._profile})
+            for (plugin, point), calls in tuple(self.evaluations.items())
+        ]

@@ -17,6 +17,7 @@ class PreemptionMetrics:
         self._attempts = metrics.get_meter(__name__).create_counter(
             "scheduler_preemption_attempts", description="Times that preemption was asked to make room for a pod"
         )
+        self._attempts.add(0)
         self._victims = histogram(
             "scheduler_preemption_victims",
             buckets=VICTIM_BUCKETS,

@@ -74,6 +74,7 @@ class InFlight(Generic[P]):
         self._limit = limit
         self._flights: dict[str, _Flight[P]] = {}
         self._happenings: deque[Happening] = deque()
+        self._counts: Counter[str] = Counter()
         self._first = 0
         """The number of the oldest happening kept."""
 
@@ -90,7 +91,7 @@ class InFlight(Generic[P]):
 
     def counts(self) -> dict[str, int]:
         """How many events are kept, by event."""
-        return Counter(str(happening.event) for happening in self._happenings)
+        return {event: count for event, count in self._counts.items() if count}
 
     def start(self, pod: P) -> None:
         self._flights[pod.path] = _Flight(self._first + len(self._happenings), pod.uid, pod)
@@ -99,9 +100,9 @@ class InFlight(Generic[P]):
         """Remember an event for the pods in flight; with none there is nothing to remember it for."""
         if self._flights:
             self._happenings.append(happening)
+            self._counts[str(happening.event)] += 1
             if len(self._happenings) > self._limit:
-                self._happenings.popleft()
-                self._first += 1
+                self._drop()
 
     def update(self, pod: P) -> P | None:
         """Keep the newest state of a pod in flight; returns the one before, or None when it isn't in flight."""
@@ -139,5 +140,9 @@ class InFlight(Generic[P]):
         oldest = next(iter(self._flights.values()), None)
         keep_from = oldest.start if oldest is not None else self._first + len(self._happenings)
         while self._first < keep_from:
-            self._happenings.popleft()
-            self._first += 1
+            self._drop()
+
+    def _drop(self) -> None:
+        """Forget the oldest happening."""
+        self._counts[str(self._happenings.popleft().event)] -= 1
+        self._first += 1

@@ -1,18 +1,19 @@
 """kube-scheduler's metrics of the scheduling queue, read when somebody asks.
 
-A counter's call costs as much as the queue's own work for a pod: so the queue counts by itself.
+A counter's call costs as much as the queue's own work for a pod: so the queue counts by itself, as pods come and go,
+and no reader holds its lock for longer than it takes to copy a few numbers.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from opentelemetry import metrics
+from component.metrics import observed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-    from opentelemetry.metrics import CallbackOptions
+    from component.metrics.observed import Values
 
 
 class Counted(Protocol):
@@ -32,35 +33,40 @@ class Counted(Protocol):
 
 
 class QueueMetrics:
-    """The instruments of one queue."""
+    """The instruments of one queue. What a gauge has told once it goes on telling, at 0."""
 
     def __init__(self, queue: Counted) -> None:
         self._queue = queue
-        meter = metrics.get_meter(__name__)
-        meter.create_observable_counter(
+        self._refused_by: dict[tuple[str, str], None] = {}
+        self._happened: dict[str, None] = {}
+        observed.counter(
             "scheduler_queue_incoming_pods",
-            callbacks=[self._incoming],
+            self._incoming,
             description="Pods that came into a queue, by queue and event",
         )
-        meter.create_observable_gauge(
+        observed.gauge(
             "scheduler_unschedulable_pods",
-            callbacks=[self._refusals],
+            self._refusals,
             description="Pods that wait though a plugin refused them; a pod counts for each plugin that did",
         )
-        meter.create_observable_gauge(
+        observed.gauge(
             "scheduler_inflight_events",
-            callbacks=[self._happenings],
+            self._happenings,
             description="Cluster events remembered for the pods whose cycles run",
         )
 
-    def _incoming(self, _: CallbackOptions) -> Iterable[metrics.Observation]:
-        for (queue, event), count in self._queue.incoming().items():
-            yield metrics.Observation(count, {"queue": queue, "event": event})
+    def _incoming(self) -> Values:
+        return [(count, {"queue": queue, "event": event}) for (queue, event), count in self._queue.incoming().items()]
 
-    def _refusals(self, _: CallbackOptions) -> Iterable[metrics.Observation]:
-        for (plugin, profile), count in self._queue.refusals().items():
-            yield metrics.Observation(count, {"plugin": plugin, "profile": profile})
+    def _refusals(self) -> Values:
+        found = self._queue.refusals()
+        self._refused_by |= dict.fromkeys(found)
+        return [
+            (found.get((plugin, profile), 0), {"plugin": plugin, "profile": profile})
+            for plugin, profile in self._refused_by
+        ]
 
-    def _happenings(self, _: CallbackOptions) -> Iterable[metrics.Observation]:
-        for event, count in self._queue.happenings().items():
-            yield metrics.Observation(count, {"event": event})
+    def _happenings(self) -> Values:
+        found = self._queue.happenings()
+        self._happened |= dict.fromkeys(found)
+        return [(found.get(event, 0), {"event": event}) for event in self._happened]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
@@ -12,6 +10,7 @@ from msgspec.structs import replace
 from replica.queue.heap import Heap
 from replica.queue.parking import Parking
 from replica.queue.pod import by_backoff
+from replica.queue.refusals import Refusals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -41,6 +40,7 @@ class Pools:
         self.backoff: Heap[QueuedPod] = Heap(_key, by_backoff)
         self.unschedulable = Parking(patience)
         self.gated: dict[str, QueuedPod] = {}
+        self._refusals = Refusals()
 
     def sizes(self) -> dict[str, int]:
         """Pods by place."""
@@ -53,12 +53,7 @@ class Pools:
 
     def refusals(self) -> dict[tuple[str, str], int]:
         """Pods that somebody refused or gates, by plugin and profile; one counts for each plugin."""
-        found: Counter[tuple[str, str]] = Counter()
-        for queued in chain(self.active, self.backoff, self.unschedulable, self.gated.values()):
-            if queued.refused_by or queued.gated_by:
-                profile = queued.pod.spec.scheduler
-                found.update((plugin, profile) for plugin in {*queued.refused_by, queued.gated_by} - {""})
-        return found
+        return self._refusals.counts()
 
     def find(self, key: str) -> QueuedPod | None:
         return self.active.get(key) or self.backoff.get(key) or self.unschedulable.get(key) or self.gated.get(key)
@@ -89,12 +84,16 @@ class Pools:
 
     def remove(self, key: str) -> QueuedPod | None:
         """Take a pod out, wherever it is."""
-        return (
+        return self._left(
             self.active.delete(key)
             or self.backoff.delete(key)
             or self.unschedulable.pop(key)
             or self.gated.pop(key, None)
         )
+
+    def next(self) -> QueuedPod | None:
+        """Take out the active pod whose turn it is; None when there is none."""
+        return self._left(self.active.pop())
 
     def place(self, queued: QueuedPod, now: float) -> tuple[str, str]:
         """Put a pod that is nowhere where it may go now.
@@ -105,6 +104,7 @@ class Pools:
         gate = self._gate(queued.pod)
         if gate != queued.gated_by:
             queued = replace(queued, gated_by=gate)
+        self._refusals.enter(queued)
         if gate:
             self.gated[queued.key] = queued
             return GATED, gate
@@ -116,11 +116,14 @@ class Pools:
 
     def park(self, queued: QueuedPod, now: float) -> str:
         """Put a pod that is nowhere into the unschedulable pool."""
+        self._refusals.enter(queued)
         self.unschedulable.put(replace(queued, parked_at=now))
         return UNSCHEDULABLE
 
     def refresh(self, queued: QueuedPod) -> None:
         """Replace a waiting pod by its newer state where it is."""
+        self._left(self.find(queued.key))
+        self._refusals.enter(queued)
         if queued.key in self.active:
             self.active.add(queued)
         elif queued.key in self.backoff:
@@ -134,14 +137,27 @@ class Pools:
         """Take out the pods whose backoff has ended."""
         ready = []
         while (first := self.backoff.peek()) is not None and first.backoff_until <= now:
-            self.backoff.delete(first.key)
+            self.remove(first.key)
             ready.append(first)
         return ready
+
+    def impatient(self, now: float) -> list[QueuedPod]:
+        """Take out the unschedulable pods whose patience has ended."""
+        found = self.unschedulable.impatient(now)
+        for queued in found:
+            self._left(queued)
+        return found
 
     def next_moment(self) -> float:
         """When a backoff or a patience ends next; infinity when none does."""
         first = self.backoff.peek()
         return min(math.inf if first is None else first.backoff_until, self.unschedulable.next_moment())
+
+    def _left(self, queued: QueuedPod | None) -> QueuedPod | None:
+        """A pod was taken out."""
+        if queued is not None:
+            self._refusals.leave(queued)
+        return queued
 
 
 def _key(queued: QueuedPod) -> str:

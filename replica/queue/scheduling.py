@@ -312,7 +312,7 @@ class SchedulingQueue:
 
     def _take(self, most: int) -> list[QueuedPod]:
         taken: list[QueuedPod] = []
-        while len(taken) < most and (queued := self._pools.active.pop()) is not None:
+        while len(taken) < most and (queued := self._pools.next()) is not None:
             taken.append(self._start(queued))
         return taken
 
@@ -344,5 +344,5 @@ class SchedulingQueue:
         """Move the pods whose time has come."""
         if now >= self._pools.next_moment():
             self._place(self._pools.rested(now), BACKOFF_COMPLETE)
-            stale = (replace(queued, flushed=True) for queued in self._pools.unschedulable.impatient(now))
+            stale = (replace(queued, flushed=True) for queued in self._pools.impatient(now))
             self._place(stale, UNSCHEDULABLE_TIMEOUT)
