@@ -103,6 +103,14 @@ class Child:
         """None while it runs; minus the signal's number if one ended it."""
         return self._popen.poll()
 
+    def is_over(self, seconds: float, *, clock: Clock = _CLOCK) -> bool:
+        """Has it ended, so that another may take its place?
+
+        The kernel calls a process ended while some of its threads are still ending, and gives no exit code until they
+        have: that is waited for, so many seconds at most.
+        """
+        return not self.process.alive and self.wait(seconds, clock=clock) is not None
+
     def wait(self, seconds: float, *, clock: Clock = _CLOCK) -> int | None:
         """Wait for its end; None if it goes on."""
         return self._popen.returncode if _until(lambda: self.exit_code is not None, seconds, clock) else None

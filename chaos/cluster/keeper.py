@@ -26,6 +26,10 @@ PATIENCE: Final = 12.0
 """Seconds that all of them together may take to end when asked: the drain timeout and the exit bound, with room."""
 
 
+ENDING: Final = 2.0
+"""Seconds that the last threads of a process that has ended may take, before it counts as running."""
+
+
 class Start(Protocol):
     """One start of one process."""
 
@@ -124,7 +128,8 @@ class Keeper(Generic[S]):
         slot = next((slot for slot in self.slots if slot.start.name == name), None)
         if slot is None:
             return None
-        self._note(slot)
+        if slot.child.is_over(ENDING, clock=self._clock):
+            self._note(slot)
         if slot.ended and not self._again(slot):
             raise NotStarted((f"{name} can't be started: its log is {slot.start.log}",), 1)
         return slot.child.process

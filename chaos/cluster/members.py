@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chaos.cluster.keeper import ENDING
 from chaos.cluster.state import MemberState
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Members:
         member = next((member for member in self._members if member.name == name), None)
         if member is None:
             return None
-        if not member.alive:
+        if member.child.is_over(ENDING):
             member.start()
             self._tell(f"{member.name} started again (pid {member.pid})")
         return member.child.process

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from chaos.errors import NotStarted, TooSlow
 from chaos.faults.effect import Effect, Moment, always, shown, sought, undone
-from chaos.faults.errors import NotApplied
+from chaos.faults.errors import NotApplied, NotHealed
 from chaos.faults.fault import NOTHING, Kind
 from chaos.faults.remedies import Continue, Start
-from chaos.faults.starting import start_again
 from chaos.faults.undo import Undo
 from component.process import Gone, Process
 
@@ -108,7 +108,10 @@ def restart(scene: Scene, target: Target) -> str:
     Raises:
         NotHealed: It does not answer.
     """
-    back = start_again(scene.cluster, target, clock=scene.clock, within=scene.patience)
+    try:
+        back = scene.cluster.start(target)
+    except (NotStarted, TooSlow) as error:
+        raise NotHealed(f"{target.name} could not be started again: {error}") from error
 
     def look() -> str:
         status = scene.gateway.status(back.address, timeout=ASKING)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from chaos.cluster import state
-from component.clock import SystemClock
 from component.process import Gone, Process
 
 if TYPE_CHECKING:
@@ -142,14 +141,13 @@ class Start:
 
     def do(self) -> str:
         from chaos.cluster.local import LocalCluster  # noqa: PLC0415
-        from chaos.faults.starting import start_again  # noqa: PLC0415
 
         folder = Path(self.folder)
         with Reach(state.read(folder).endpoints).gateway() as gateway:
             cluster = LocalCluster(folder, gateway)
             for member in cluster.etcd_members():
                 if member.name == self.name:
-                    start_again(cluster, member, clock=SystemClock(), within=TIMEOUT)
+                    cluster.start(member)
         return f"{self.name} runs"
 
 

@@ -16,6 +16,13 @@ from tests.harness.wait import eventually
 CLOCK = SystemClock()
 SLEEP = ["/bin/sleep", "60"]
 
+THREADS = """
+import signal, threading
+for _ in range(50):
+    threading.Thread(target=signal.pause).start()
+signal.pause()
+"""
+
 PARENT = """
 import os, signal, sys
 from pathlib import Path
@@ -50,6 +57,15 @@ def test_a_leashed_child_becomes_its_command_and_keeps_pid_and_start(start):
     assert Process.of(child.pid) == child.process
     assert command_of(child.pid) == SLEEP
     assert os.getsid(child.pid) == child.pid
+
+
+def test_a_killed_process_is_over_with_the_last_of_its_threads(start):
+    child = start(sys.executable, "-c", THREADS)
+    assert not child.is_over(10.0)
+    child.process.send(signal.SIGKILL)
+    eventually(lambda: not child.process.alive, within=10.0)
+    assert child.is_over(10.0)
+    assert child.exit_code == -signal.SIGKILL
 
 
 def test_a_child_ends_with_a_parent_that_is_killed(tmp_path):

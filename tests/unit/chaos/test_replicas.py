@@ -25,10 +25,17 @@ class FakeChild:
         self.command = command
         self.process = Process(4_000_000 + len(self.started), 1)
         self.pid = self.process.pid
-        self.exit_code = None
+        self.exit_code = self.ending = None
         self.killed = False
         log.touch()
         self.started.append(self)
+
+    def is_over(self, seconds, *, clock):
+        """The last threads of one that is `ending` take a moment of that patience."""
+        if self.ending is not None:
+            clock.advance(seconds / 2)
+            self.exit_code = self.ending
+        return self.exit_code is not None
 
     def kill(self):
         self.killed = True
@@ -135,6 +142,13 @@ def test_who_is_asked_for_starts_at_once_even_where_nobody_is_started_again(worl
     assert world.replicas.again("replica-1") == world.children[2].process
     assert world.replicas.state()[0].restarts == 1
     assert world.replicas.again("replica-9") is None
+
+
+def test_who_has_just_ended_is_not_taken_for_a_running_one(world):
+    world = world()
+    world.children[0].ending = -9
+    assert world.replicas.again("replica-1") == world.children[2].process
+    assert world.told[0].startswith("replica-1 was ended by signal 9")
 
 
 def test_who_is_asked_for_and_cannot_be_started_is_said_so(world, monkeypatch):
