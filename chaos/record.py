@@ -179,6 +179,7 @@ class Record:
         operations: What clients did and were told; the replicas' own are in their accounts.
         gaps: As the workload's clients saw them.
         cut_off: Who could reach no etcd member, and when.
+        members: How many etcd has.
         locks: Those that somebody must lead, `<namespace>/<name>`.
         until: When watching ended, on the tool's clock: what was due later isn't judged.
         settled: Had the cluster its time after the last fault? Only then is anything lost.
@@ -194,6 +195,7 @@ class Record:
     gaps: tuple[Gap, ...] = ()
     cut_off: tuple[CutOff, ...] = ()
     timing: Timing = field(default_factory=Timing)
+    members: int = 3
     locks: tuple[str, ...] = (LOCK,)
     until: float = 0.0
     settled: bool = True

@@ -23,9 +23,18 @@ SUPERVISED = ("replica-", "lockd-")
 LOST_CODE = 1
 """Of whoever lost the lease, or failed."""
 
+NO_WRITES = frozenset({"quorum-loss", "no-space"})
+"""Faults under which etcd takes no write at all."""
+
+AWAY = frozenset({"kill", "terminate", "pause", "cut"})
+"""Faults that take away the member at which they are aimed."""
+
 
 def codes(record: Record) -> Iterator[Violation]:
-    """0 for who was asked to end, -9 for who was killed, 1 for who lost its lease or failed; nothing else."""
+    """0 for who was asked to end, -9 for who was killed, 1 for who lost its lease or failed; nothing else.
+
+    Who is asked to end while etcd can't serve it may lose its lease before it has given it back.
+    """
     switched = any(change.kind == "switchovers" for change in record.ledger.history.everything())
     for end in record.exits:
         asked = _asked(record, end)
@@ -34,7 +43,7 @@ def codes(record: Record) -> Iterator[Violation]:
             continue
         if end.code < 0:
             problem = f"was ended by signal {-end.code}, which no fault sent"
-        elif asked is not None and end.code != 0 and not _lost(record, end):
+        elif asked is not None and end.code != 0 and not (_lost(record, end) or _excused(record, end, asked)):
             problem = f"ended with {end.code} though it was asked to end"
         elif asked is None and end.code == 0 and not switched:
             problem = "ended with 0 though nobody had asked it to"
@@ -119,6 +128,25 @@ def _lost(record: Record, end: Exit) -> bool:
     account = record.account(end.identity)
     told = _losses(record, account) if account is not None else ()
     return any(not span.attributes.get("release", True) for span in told)
+
+
+def _excused(record: Record, end: Exit, asked: float) -> bool:
+    """Could etcd not serve it while it was to end? Then its lease may be lost before it can be given back."""
+    return end.code == LOST_CODE and _unserved(record, end.identity, asked, end.at)
+
+
+def _unserved(record: Record, identity: str, since: float, until: float) -> bool:
+    """Was there a moment in which a process could reach no member, or in which etcd could take no write?"""
+    cuts = (each for each in (*record.cut_off, *_cut_off(record)) if each.identity == identity)
+    if any(each.at <= until and (each.until is None or each.until > since) for each in cuts):
+        return True
+    hurt = [each for each in _of(record, Effect.STORE) if each.at <= until and each.over_at > since]
+    if any(each.fault in NO_WRITES for each in hurt):
+        return True
+    away = [each for each in hurt if each.fault in AWAY]
+    moments = {max(since, each.at) for each in away}
+    most = max((len({each.target for each in away if each.at <= at < each.over_at}) for at in moments), default=0)
+    return most > (record.members - 1) // 2
 
 
 def _losses(record: Record, account: Account) -> Iterator[Span]:

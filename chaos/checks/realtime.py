@@ -12,12 +12,15 @@ from chaos.checks.violation import Violation
 from chaos.handoff import ANCHOR, BIND, RENEW
 from chaos.marks import marks
 from chaos.record import Operation
+from lockd.record import LeaderRecord, TermValue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chaos.history import Change
     from chaos.record import Record
     from chaos.spans import Span
+    from chaos.terms import Term
 
 
 def operations(record: Record) -> tuple[Operation, ...]:
@@ -118,7 +121,11 @@ def outcomes(record: Record) -> Iterator[Violation]:
 
 
 def _untold(record: Record) -> Iterator[Violation]:
-    """A term whose holder lived on for a renew deadline and never told of it: it took its acquire for failed."""
+    """A term that its holder never told of: it took its acquire for failed.
+
+    It shows in that the holder acquired again while the term stood, or lived on beside it for a renew deadline. A term
+    that somebody else ended before that, by another acquire or by hand, its holder need never have heard of.
+    """
     for term in record.ledger.terms.by_token.values():
         account, began = record.account(term.identity), record.seen(term.token)
         if account is None or began is None or not account.spans:
@@ -126,8 +133,13 @@ def _untold(record: Record) -> Iterator[Violation]:
         told = {
             span.attributes.get("token") for span in account.spans if span.name in (ANCHOR, "leader_election.resumed")
         }
+        if term.token in told:
+            continue
+        end = _end(record, term)
         last = max(span.end for span in account.spans)
-        if term.token not in told and last > began + record.timing.renew_deadline + record.slack:
+        stood = last if end is None else min(last, record.seen(end.revision) or last)
+        again = end is not None and _names(end) == term.identity
+        if again or stood > began + record.timing.renew_deadline + record.slack:
             yield Violation(
                 check="untold-term",
                 message=f"{record.name(term.identity)} got term {term.token} and never told of it",
@@ -138,9 +150,29 @@ def _untold(record: Record) -> Iterator[Violation]:
                 at=began,
                 evidence=(
                     f"{record.moment(began)}  the watch brought revision {term.token}, at which its term began",
-                    f"{record.moment(last)}  the last word of {record.name(term.identity)}",
+                    f"{record.moment(record.seen(end.revision))}  it began term {end.revision} in its place"
+                    if again and end is not None
+                    else f"{record.moment(last)}  the last word of {record.name(term.identity)}",
                 ),
             )
+
+
+def _end(record: Record, term: Term) -> Change | None:
+    """What ended a term: the first change of its lock's keys that is no renewal of its holder; None: nothing did."""
+    for change in record.ledger.history.changes:
+        if change.revision <= term.token or change.name != term.lock or change.kind not in ("leases", "terms"):
+            continue
+        if change.kind == "terms" or _names(change) != term.identity or change.revision == term.until_revision:
+            return change
+    return None
+
+
+def _names(change: Change) -> str:
+    """The holder that a lease or a term key names; "" for nobody, or nobody that can be told."""
+    if change.value is None:
+        return ""
+    told = TermValue.parse(change.value) if change.kind == "terms" else LeaderRecord.parse(change.value)
+    return told.holder_identity if told is not None else ""
 
 
 def _applied(span: Span) -> bool:

@@ -60,6 +60,7 @@ def assemble(stage: Stage, outcomes: Sequence[Outcome], *, within: float) -> Ass
         gaps=tuple(each for found in gaps for each in found),
         cut_off=tuple(_cut_off(deeds)),
         timing=stage.timing,
+        members=stage.plan.members,
         until=until,
         settled=all(outcome.steady for outcome in outcomes),
     )

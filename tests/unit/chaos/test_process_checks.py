@@ -174,6 +174,40 @@ class TestRealTime:
         assert breaches("real-time", made, accounts=(account("A", span("other", 1.0, 5.9)),)) == []
         assert breaches("real-time", made, accounts=(account("A", span("other", 1.0, 6.1), term(3, began=3.0)),)) == []
 
+    def test_a_term_that_was_ended_before_its_holder_could_hear_of_it(self, made):
+        lived = account("A", span("other", 1.0, 100.0))
+        made.commit({f"leases/{LOCK}": None})  # 4: by hand, a second after its acquire
+        assert breaches("real-time", made, accounts=(lived,)) == []
+        made.acquire("A")  # 5: of which it tells
+        told = account("A", span("other", 1.0, 100.0), term(5, began=5.0))
+        assert breaches("real-time", made, accounts=(told,)) == []
+
+    def test_a_term_that_another_ended_before_its_holder_could_hear_of_it(self, made):
+        made.acquire("B")  # 4
+        lived = account("A", span("other", 1.0, 100.0))
+        assert breaches("real-time", made, accounts=(lived,)) == []
+
+    def test_a_term_that_was_ended_too_late_for_that(self, made):
+        made.revision = 6
+        made.commit({f"leases/{LOCK}": None})  # 7
+        lived = account("A", span("other", 1.0, 100.0))
+        assert breaches("real-time", made, accounts=(lived,)) == [("untold-term", "A")]
+
+    def test_a_holder_that_acquired_again_while_its_term_stood(self, made):
+        token = made.acquire("A")  # 4
+        twice = account("A", term(token, began=4.0), span("other", 1.0, 4.5))
+        (found,) = CHECKS["real-time"](record(made, accounts=(twice,)))
+        assert (found.check, found.identity, found.token) == ("untold-term", "A", 3)
+        assert found.evidence == (
+            "+2.000 s  the watch brought revision 3, at which its term began",
+            "+3.000 s  it began term 4 in its place",
+        )
+
+    def test_a_renewal_ends_no_term(self, made):
+        made.renew("A")  # 4
+        lived = account("A", span("other", 1.0, 6.1))
+        assert breaches("real-time", made, accounts=(lived,)) == [("untold-term", "A")]
+
 
 class TestLiveness:
     """A lease of 3 s, a poll of 1.1 s and a second of slack: 5.1 s; 2.5 s more where requests may be held back."""
@@ -247,6 +281,35 @@ class TestExits:
     def test_who_lost_its_lease_while_it_was_asked_to_end_may_say_so(self, made):
         lost = account("A", term(3, began=3.0, lost=4.2))
         assert breaches("exits", made, exits=(end("A", 1, 4.5, asked=4.0),), accounts=(lost,)) == []
+
+    def test_who_could_not_reach_etcd_while_it_was_to_end_may_have_lost_its_lease(self, made):
+        def of(*actions, code=1, members=3):
+            exits = (end("A", code, 6.0, asked=4.0),)
+            return breaches("exits", made, exits=exits, actions=actions, members=members)
+
+        def member(number, at, healed, fault="kill"):
+            name = f"etcd-{number}"
+            return action(Effect.STORE, name, at, healed, target=name, fault=fault)
+
+        assert of() == [("exit-code", "A")]
+        for during in ((5.9, 9.0), (3.0, 4.1)):
+            assert of(action(Effect.CUT, "A", *during)) == []
+            assert of(action(Effect.STORE, "", *during, target="cluster", fault="quorum-loss")) == []
+            assert of(action(Effect.STORE, "", *during, target="cluster", fault="no-space")) == []
+            assert of(member(1, *during), member(2, *during)) == []
+            assert of(member(1, *during), members=1) == []
+        for during in ((6.1, 9.0), (3.0, 4.0)):
+            assert of(action(Effect.CUT, "A", *during)) == [("exit-code", "A")]
+            assert of(action(Effect.STORE, "", *during, target="cluster", fault="quorum-loss")) == [("exit-code", "A")]
+        assert of(action(Effect.CUT, "A", 3.0, 9.0), code=3) == [("exit-code", "A")]
+        assert of(action(Effect.CUT, "B", 3.0, 9.0)) == [("exit-code", "A")]
+        assert of(action(Effect.CUT, "A", 3.0, 9.0, parameters={"members": 1})) == [("exit-code", "A")]
+        assert of(action(Effect.STORE, "", 3.0, 9.0, target="cluster", fault="compact")) == [("exit-code", "A")]
+        assert of(member(1, 3.0, 9.0)) == [("exit-code", "A")]
+        assert of(member(1, 3.0, 5.0), member(2, 5.0, 9.0)) == [("exit-code", "A")]
+        assert of(member(1, 3.0, 5.0), member(2, 4.9, 9.0)) == []
+        slow = (member(1, 3.0, 9.0, fault="delay"), member(2, 3.0, 9.0, fault="delay"))
+        assert of(*slow) == [("exit-code", "A")]
 
     def test_a_switchover_asks_too(self, made):
         made.commit({f"switchovers/{LOCK}": b"{}"})
