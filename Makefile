@@ -10,7 +10,7 @@ BIN := .venv/bin
 STAMP := .venv/.set-up
 PYTEST := $(BIN)/python -m pytest -q
 
-.PHONY: help setup demo test verify gen lock mutants bench chaos clean
+.PHONY: help setup demo test verify gen lock mutants bench chaos up down logs leader kill bases clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
@@ -56,6 +56,24 @@ bench: $(STAMP) ## measure on clusters of real processes, beside what is possibl
 chaos: $(STAMP) ## run the slow tests, two at a time as they mostly wait: all chaos scenarios, larger searches, trials
 	@$(BIN)/python -m compileall -q component lockd replica chaos tests
 	$(PYTEST) -n 2 -m slow --ignore=tests/bench tests
+
+up: ## bring up the cluster in Docker: three etcd members, three replicas, lockd; ARGS=--tls, COMPOSE_PROFILES=demo
+	@$(PYTHON) -m tools.compose up $(ARGS)
+
+down: ## end that cluster and remove it, its data too; ARGS=--keep keeps them
+	@$(PYTHON) -m tools.compose down $(ARGS)
+
+logs: ## follow its logs
+	@$(PYTHON) -m tools.compose logs
+
+leader: ## tell who leads in it
+	@$(PYTHON) -m tools.compose leader
+
+kill: ## kill -9 its leader, and tell who leads next and how soon
+	@$(PYTHON) -m tools.compose kill
+
+bases: ## make its base images from Debian packages, for where no registry can be reached
+	@$(PYTHON) -m tools.bases $(ARGS)
 
 clean: ## remove .venv and what tools left
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage*

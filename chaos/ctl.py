@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shlex
 import tempfile
 from pathlib import Path
@@ -23,7 +24,9 @@ from chaos.journal.commands import compare_command
 from chaos.output import failures, output_option, show
 from chaos.runner.commands import list_command, run_command, validate_command
 from chaos.stopping import stop_by_signal
+from chaos.streaming import Stream
 from chaos.trace import trace
+from component import logs
 from component.clock import SystemClock
 from component.console import CHECK_FAILED, OneLineGroup, note, say
 from component.durations import DURATION
@@ -144,6 +147,20 @@ def demo(*, fast: bool, folder: Path | None, keep: bool, form: str) -> None:
     note(f"logs and traces are left in {folder}{remove}")
     if not outcome.report.passed:
         raise SystemExit(CHECK_FAILED)
+
+
+@main.command()
+@connection_options
+@click.option("--nodes", type=click.IntRange(1, 5000), default=10, show_default=True, help="Nodes to create first.")
+@click.option("--rate", type=click.FloatRange(0.01, 100), default=5.0, show_default=True, help="Pods in a second.")
+@click.option("--keep", type=click.IntRange(0, 50000), default=500, show_default=True, help="Bound pods that stay.")
+def stream(*, connection: Connection, prefix: str, trace_file: Path | None, nodes: int, rate: float, keep: int) -> None:
+    """Keep a cluster busy: create nodes, then pods until Ctrl-C, deleting the oldest bound ones."""
+    stop = stop_by_signal()
+    logs.setup(format="text", verbosity=0)
+    with session("chaosctl", "stream", connection, prefix, trace_file) as here:
+        name = secrets.token_hex(3)
+        Stream(here.gateway, prefix, name=name, nodes=nodes, rate=rate, keep=keep, clock=here.clock).run(stop)
 
 
 def _detach(plan: Plan) -> None:

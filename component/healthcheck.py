@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import http.client
-import ssl
+import socket
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -14,8 +13,8 @@ from component.durations import DURATION
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LONGEST: Final = 4096
-"""Bytes of an answer that are told."""
+_LONGEST: Final = 16384
+"""Bytes of an answer that are read."""
 
 
 class UnwellError(Exception):
@@ -33,24 +32,43 @@ def ask(address: str, port: int, path: str, *, tls: bool, timeout: float) -> str
         UnwellError: It says something else, or nothing.
     """
     host = address.removeprefix("[").removesuffix("]")
-    url = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}{path}"
-    connection: http.client.HTTPConnection
-    if tls:
-        unchecked = ssl._create_unverified_context()  # noqa: S323, SLF001 - asks its own host only
-        connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=unchecked)
-    else:
-        connection = http.client.HTTPConnection(host, port, timeout=timeout)
+    where = f"{f'[{host}]' if ':' in host else host}:{port}"
+    url = f"{'https' if tls else 'http'}://{where}{path}"
     try:
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        text = answer.read(_LONGEST).decode(errors="replace").strip()
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        raise UnwellError(f"{url} does not answer: {error or type(error).__name__}") from error
-    finally:
-        connection.close()
-    if answer.status != http.client.OK:
-        raise UnwellError(f"{url} answered {answer.status}: {text}")
-    return text
+        answer = _exchange(host, port, f"GET {path} HTTP/1.0\r\nHost: {where}\r\n\r\n", tls=tls, timeout=timeout)
+    except (OSError, ValueError) as error:
+        raise UnwellError(f"{url} does not answer: {error}") from error
+    head, _, text = answer.partition("\r\n\r\n")
+    status = head.partition("\r\n")[0].split(" ", 2)
+    if len(status) < 2 or not status[0].startswith("HTTP/"):
+        raise UnwellError(f"{url} does not answer in HTTP: {head[:80]!r}")
+    if status[1] != "200":
+        raise UnwellError(f"{url} answered {status[1]}: {text.strip()}")
+    return text.strip()
+
+
+def _exchange(host: str, port: int, request: str, *, tls: bool, timeout: float) -> str:
+    """Send a request; what comes back until the other end closes, or until it is enough.
+
+    A library for this takes longer to load than all else here.
+
+    Raises:
+        OSError, ValueError: Nobody is there, or there is no such host.
+    """
+    with socket.create_connection((host, port), timeout=timeout) as plain:
+        if tls:
+            import ssl  # noqa: PLC0415 - where it is asked for alone
+
+            context = ssl._create_unverified_context()  # noqa: S323, SLF001 - asks its own host only
+            connection: socket.socket = context.wrap_socket(plain)
+        else:
+            connection = plain
+        with connection:
+            connection.sendall(request.encode())
+            answer = b""
+            while len(answer) < _LONGEST and (more := connection.recv(_LONGEST)):
+                answer += more
+    return answer[:_LONGEST].decode(errors="replace")
 
 
 def healthcheck_command(flag: str, port: int, *, asks: str) -> click.Command:

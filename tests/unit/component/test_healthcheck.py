@@ -56,7 +56,7 @@ def answer(status, text):
 def test_a_server_that_is_well(tls):
     with Answering(answer("200 OK", "ok\n"), tls=tls) as server:
         assert ask(HOST, server.port, "/livez", tls=tls, timeout=10.0) == "ok"
-        assert server.asked == ["GET /livez HTTP/1.1"]
+        assert server.asked == ["GET /livez HTTP/1.0"]
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_a_server_that_is_well(tls):
     [
         (answer("503 Service Unavailable", "etcd: no leader"), "answered 503: etcd: no leader"),
         (answer("302 Found", ""), "answered 302: "),
-        (b"SSH-2.0-OpenSSH\r\n", "does not answer: SSH-2.0-OpenSSH"),
-        (b"", "does not answer: Remote end closed connection"),
+        (b"SSH-2.0-OpenSSH\r\n", "does not answer in HTTP: 'SSH-2.0-OpenSSH"),
+        (b"", "does not answer in HTTP: ''"),
     ],
 )
 def test_one_that_is_not(said, told):
