@@ -1,4 +1,4 @@
-"""Generate code from proto/, schemas and tables from models: `make gen`; with --check only tell what differs.
+"""Generate code from proto/, and schemas, tables and dashboards: `make gen`; with --check only tell what differs.
 
 The result is the same for the same sources and the same grpcio-tools, which the lock file pins.
 """
@@ -17,6 +17,7 @@ from grpc_tools import protoc
 from chaos.journal import schema as journal_schema
 from chaos.scenario import schema as scenario_schema
 from chaos.scenario import table as scenario_table
+from tools.dashboards import DASHBOARDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +34,7 @@ TEXTS: dict[str, Callable[[], str]] = {
     "chaos/journal/journal.schema.json": journal_schema.render,
     "chaos/scenario/scenario.schema.json": scenario_schema.render,
     "docs/chaos.md": fill_tables,
+    **{path: dashboard.render for path, dashboard in DASHBOARDS.items()},
 }
 """Single files by their path, with what makes them."""
 
