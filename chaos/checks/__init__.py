@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from chaos.checks import (
+    barrier,
     beliefs,
     binds,
     capacity,
     events,
+    evidence,
     exits,
     faults,
     gangs,
@@ -29,13 +31,21 @@ if TYPE_CHECKING:
 
 _CHECKS = (
     Check(
-        "one-term", "one term at a time, and the lease is its holder's", (terms.acquires, terms.leases, terms.deletions)
+        "one-term",
+        "one term at a time, and the lease is its holder's",
+        (terms.acquires, terms.leases, terms.releases, terms.deletions),
     ),
     Check(
         "fenced-writes", "no write of a term takes effect after the next one began", (writes.readable, writes.tokens)
     ),
     Check("event-keys", "an event's key tells its author and is used once", (events.reused_keys,)),
     Check("beliefs", "nobody believes to lead beside another, beyond what the guarantees state", (beliefs.overlaps,)),
+    Check(
+        "evidence",
+        "nobody alive is replaced by evidence, unless a fault ended its connections",
+        (evidence.unfounded,),
+    ),
+    Check("barrier", "a new leader has seen what came before its term when it places pods", (barrier.stale_views,)),
     Check("bound-once", "each pod gets one node, once", (binds.double_binds,)),
     Check(
         "none-lost",

@@ -63,6 +63,9 @@ def _impossible(record: Record, action: Action) -> Span | None:
     if account is None or action.healed_at is None:
         return None
     since, until = action.at + SETTLING + account.error, action.healed_at - account.error
+    if action.effect is Effect.CUT:  # of two on one link the newer one counts
+        mine = (each.at for each in record.actions if each.effect is Effect.CUT and each.identity == action.identity)
+        until = min((until, *(at - account.error for at in mine if at > action.at)))
     if action.effect is Effect.PAUSE:
         return next((span for span in account.spans if since < span.start < until), None)
     if action.cuts_off:

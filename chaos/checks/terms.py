@@ -31,6 +31,8 @@ class _Step:
     term_holder: str
     token: int
     """The token in force before; 0: none."""
+    writer: str
+    """What the renewals of the process begin with that put the lease for its holder before; "": nobody can tell."""
 
     def violation(self, check: str, key: str, message: str) -> Violation:
         return Violation(
@@ -51,14 +53,22 @@ def _lease_holder(change: Change) -> str | None:
     return record.holder_identity if record is not None else None
 
 
+def _writer(change: Change) -> str:
+    """What all renewals of the process begin with that put this lease, and of no other; "": nobody can tell."""
+    record = LeaderRecord.parse(change.value) if change.value is not None else None
+    return record.renewal.rpartition("-")[0] if record is not None else ""
+
+
 def _steps(ledger: Ledger) -> Iterator[_Step]:
     """Each transaction that touched a lease or term key, lock by lock, with the state before it."""
     leases: dict[str, str] = {}
+    writers: dict[str, str] = {}
     terms: dict[str, tuple[str, int]] = {}
 
     def apply(change: Change) -> None:
         if change.kind == "leases":
             leases[change.name] = _lease_holder(change) or ""
+            writers[change.name] = _writer(change)
         else:
             name = holder(change)
             terms[change.name] = (name, change.revision if name else 0)
@@ -71,7 +81,16 @@ def _steps(ledger: Ledger) -> Iterator[_Step]:
         for lock in sorted({change.name for change in touched}):
             mine = {change.kind: change for change in touched if change.name == lock}
             term_holder, token = terms.get(lock, ("", 0))
-            yield _Step(lock, revision, mine.get("leases"), mine.get("terms"), leases.get(lock, ""), term_holder, token)
+            yield _Step(
+                lock=lock,
+                revision=revision,
+                lease=mine.get("leases"),
+                term=mine.get("terms"),
+                lease_holder=leases.get(lock, ""),
+                term_holder=term_holder,
+                token=token,
+                writer=writers.get(lock, ""),
+            )
         for change in touched:
             apply(change)
 
@@ -120,6 +139,17 @@ def leases(record: Record) -> Iterator[Violation]:
             yield step.violation("term-overlap", "leases", f"{named} took the lease without a term; {held}")
         else:
             yield step.violation("lease-not-holder", "leases", f"{named} renewed the lease; {held}")
+
+
+def releases(record: Record) -> Iterator[Violation]:
+    """A term is released by the process that held it: its renewals begin all alike. Clients' locks change hands."""
+    for step in _judged(record):
+        if step.lock not in record.locks or step.lease is None or step.lease.value is None or step.term is None:
+            continue
+        released = step.term.value is not None and not holder(step.term) and step.lease_holder == step.term_holder
+        by = _writer(step.lease)
+        if released and step.term_holder and step.writer and by and by != step.writer:
+            yield step.violation("foreign-release", "leases", f"the term of {step.term_holder} was released by another")
 
 
 def deletions(record: Record) -> Iterator[Violation]:

@@ -7,6 +7,7 @@ import random as chance
 from typing import TYPE_CHECKING, Final, Self
 
 from chaos.cluster.supervisor import MARKER
+from chaos.faults import told
 from chaos.faults.errors import NotAvailable, NotHealed
 from chaos.faults.fault import PATIENCE, Scene
 from chaos.faults.guard import GuardProcess
@@ -111,6 +112,7 @@ class Custody:
             NotApplied, NotAvailable, Interrupted: As `Fault.apply` says; nothing of it is left then.
         """
         applied = fault.apply(self.scene, targets)
+        told.tell(self.scene.folder, fault.name, targets, applied, until=self.scene.clock.wall())
         self._held.append(applied)
         return applied
 

@@ -35,6 +35,9 @@ PATIENCE: Final = Length(seconds=60.0, leases=4.0)
 HEALING: Final = 90.0
 """Seconds that undoing may take: more than a fault allows itself."""
 
+APPLIED: Final = "applied"
+"""Ends a wait: it is no trigger."""
+
 LONGEST: Final = 0.5
 """Seconds between two looks, where no event ends the wait earlier."""
 
@@ -50,7 +53,7 @@ class _Held:
 
 
 class Trial:
-    """For one thread, which fires; each fault is undone on one of its own.
+    """For one thread, which decides; each fault is applied, and undone, on one of its own.
 
     Args:
         tell: Gets a line when a fault took effect, and when it was undone.
@@ -122,9 +125,13 @@ class Trial:
                 self._await_healing()
                 return
             now = self._clock.now()
-            deadlines = [held.until - now for held in self._held if held.until is not None]
-            soonest = min((*deadlines, *(track.next_look(now) for track in tracks), LONGEST))
-            self._stage.signals.wait(self._clock, soonest)
+            self._await(*(track.next_look(now) for track in tracks))
+
+    def _await(self, *seconds: float) -> None:
+        """Until something happens, so many seconds have passed, or a fault is to be undone."""
+        now = self._clock.now()
+        deadlines = (held.until - now for held in self._held if held.until is not None)
+        self._stage.signals.wait(self._clock, min((*deadlines, *seconds, LONGEST)))
 
     def _advance(self, custody: Custody, track: Track) -> None:
         """Fire the next one of a track if it is time, or give it up."""
@@ -146,7 +153,7 @@ class Trial:
         except (NoTarget, StoreError):
             return False
         try:
-            applied = custody.apply(make(planned.fault, planned.parameters), targets)
+            applied = self._apply(custody, planned, targets)
         except (NotApplied, StoreError, Gone) as error:
             # What is drawn may have been made impossible by what was drawn before.
             (self._left_out if planned in self._plan.drawn else self._problems).append(f"{planned.told()}: {error}")
@@ -158,6 +165,25 @@ class Trial:
         until = None if planned.lasts is None else applied.at + planned.lasts
         self._held.append(_Held(len(self._deeds) - 1, applied, until, planned.until_over))
         return True
+
+    def _apply(self, custody: Custody, planned: Planned, targets: tuple[Target, ...]) -> Applied:
+        """On a thread: a fault that waits for its effect must keep no other in force beyond its time."""
+        answer: list[Applied | Exception] = []
+
+        def apply() -> None:
+            try:
+                answer.append(custody.apply(make(planned.fault, planned.parameters), targets))
+            except Exception as error:  # noqa: BLE001 - it is raised below
+                answer.append(error)
+            self._stage.signals.happened(APPLIED)
+
+        self._group.spawn(f"apply-{len(self._deeds)}", apply)
+        while not answer:
+            self._heal_due(custody)
+            self._await()
+        if isinstance(answer[0], Exception):
+            raise answer[0]
+        return answer[0]
 
     def _targets(self, planned: Planned) -> tuple[Target, ...]:
         if not planned.role:

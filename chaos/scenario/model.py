@@ -79,6 +79,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid
         size: Pods of one burst.
         every: Between the beginnings of two bursts.
         nodes: How many there are for the pods.
+        pods-per-node: How many each of them takes.
         contenders: How many `lockctl elect` there are.
     """
 
@@ -87,16 +88,19 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid
     size: int | None = None
     every: str | None = None
     nodes: int | None = None
+    pods_per_node: int | None = None
     contenders: int | None = None
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        for name in ("rate", "size", "every", "nodes", "contenders"):
-            if getattr(self, name) is not None and name not in _FIELDS[self.kind]:
+        for field in ("rate", "size", "every", "nodes", "pods_per_node", "contenders"):
+            name = field.replace("_", "-")
+            if getattr(self, field) is not None and name not in _FIELDS[self.kind]:
                 yield name, f"is no matter of {self.kind}: {_told(_FIELDS[self.kind])}"
         for field, value, least, most in (
             ("rate", self.rate, 0.1, 1000),
             ("size", self.size, 1, 5000),
             ("nodes", self.nodes, 1, 5000),
+            ("pods-per-node", self.pods_per_node, 1, 1000),
             ("contenders", self.contenders, 1, 50),
         ):
             if value is not None and not least <= value <= most:
@@ -105,8 +109,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid
 
 
 _FIELDS: Final[dict[str, tuple[str, ...]]] = {
-    "steady": ("rate", "nodes"),
-    "bursts": ("size", "every", "nodes"),
+    "steady": ("rate", "nodes", "pods-per-node"),
+    "bursts": ("size", "every", "nodes", "pods-per-node"),
     "openb": ("rate",),
     "lock-only": ("contenders",),
     "none": (),

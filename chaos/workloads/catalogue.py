@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 RATE: Final = 20.0
 NODES: Final = 10
+PODS_PER_NODE: Final = 1000
 SIZE: Final = 50
 EVERY: Final = "1 lease"
 CONTENDERS: Final = 3
@@ -31,7 +32,7 @@ CONTENDERS: Final = 3
 def workload(asked: model.Workload, gateway: Gateway, plan: Plan, timing: Timing, *, clock: Clock) -> Workload:
     """The workload that a scenario asks for; its clients speak to etcd by a gateway of their own."""
     pace: Pace = Steady(asked.rate or RATE)
-    nodes, pods = making.nodes(asked.nodes or NODES), making.pods()
+    nodes, pods = making.nodes(asked.nodes or NODES, pods=asked.pods_per_node or PODS_PER_NODE), making.pods()
     match asked.kind:
         case "bursts":
             every = Length.parse(asked.every or EVERY).under(timing)

@@ -19,9 +19,9 @@ NAMESPACE: Final = "chaos"
 _TRACE: Final = Path(__file__).parent
 
 
-def nodes(number: int) -> tuple[Draft, ...]:
-    """Nodes `node-000` and on."""
-    amounts = {"cpu": "64", "memory": "256Gi", "pods": "1000"}
+def nodes(number: int, *, pods: int = 1000) -> tuple[Draft, ...]:
+    """Nodes `node-000` and on, each of which takes so many pods."""
+    amounts = {"cpu": "64", "memory": "256Gi", "pods": str(pods)}
     return tuple(
         Draft.of(
             NODE,

@@ -29,10 +29,10 @@ def request(spans: Sequence[ReadableSpan]) -> Json:
     return {
         "resourceSpans": [
             _filled(
-                resource={"attributes": _attributes(resource.attributes)},
+                resource={"attributes": attributes(resource.attributes)},
                 scopeSpans=[
                     _filled(
-                        scope=_filled(name=scope.name, version=scope.version, attributes=_attributes(scope.attributes)),
+                        scope=_filled(name=scope.name, version=scope.version, attributes=attributes(scope.attributes)),
                         spans=inside,
                         schemaUrl=scope.schema_url,
                     )
@@ -60,7 +60,7 @@ def _span(span: ReadableSpan) -> Json:
         **_filled(
             traceState=",".join(f"{key}={value}" for key, value in context.trace_state.items()),
             parentSpanId=f"{span.parent.span_id:016x}" if span.parent else "",
-            attributes=_attributes(span.attributes),
+            attributes=attributes(span.attributes),
             events=[_event(event) for event in span.events],
             links=[_link(link) for link in span.links],
             droppedAttributesCount=span.dropped_attributes,
@@ -74,7 +74,7 @@ def _event(event: Event) -> Json:
     return {
         "timeUnixNano": str(event.timestamp),
         "name": event.name,
-        **_filled(attributes=_attributes(event.attributes), droppedAttributesCount=event.dropped_attributes),
+        **_filled(attributes=attributes(event.attributes), droppedAttributesCount=event.dropped_attributes),
     }
 
 
@@ -83,7 +83,7 @@ def _link(link: Link) -> Json:
         "traceId": f"{link.context.trace_id:032x}",
         "spanId": f"{link.context.span_id:016x}",
         "flags": _flags(link.context),
-        **_filled(attributes=_attributes(link.attributes), droppedAttributesCount=link.dropped_attributes),
+        **_filled(attributes=attributes(link.attributes), droppedAttributesCount=link.dropped_attributes),
     }
 
 
@@ -91,8 +91,9 @@ def _flags(context: SpanContext | None) -> int:
     return _HAS_IS_REMOTE | (_IS_REMOTE if context and context.is_remote else 0)
 
 
-def _attributes(attributes: Mapping[str, Any] | None) -> list[Json]:
-    return [{"key": key, "value": _value(value)} for key, value in (attributes or {}).items()]
+def attributes(named: Mapping[str, Any] | None) -> list[Json]:
+    """Attributes, each a key and a value that tells its type."""
+    return [{"key": key, "value": _value(value)} for key, value in (named or {}).items()]
 
 
 def _value(value: object) -> Json:
@@ -110,7 +111,7 @@ def _value(value: object) -> Json:
         case bytes():
             return {"bytesValue": base64.b64encode(value).decode()}
         case Mapping():
-            return {"kvlistValue": _filled(values=_attributes(value))}
+            return {"kvlistValue": _filled(values=attributes(value))}
         case Sequence():
             return {"arrayValue": _filled(values=[_value(item) for item in value])}
         case _:

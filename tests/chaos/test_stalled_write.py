@@ -16,11 +16,11 @@ from chaos.faults.processes import process, resume
 from chaos.faults.remedies import Continue
 from chaos.faults.undo import Undo
 from lockd.ports import LockName
-from tests.chaos.stalling import VARIABLE
+from tests.chaos.planted.stalled_write import VARIABLE
 from tests.harness.local import CLOCK, NEVER, local, nodes, pods
 from tests.harness.wait import eventually
 
-LAUNCHER = Path(__file__).with_name("stalling.py")
+LAUNCHER = "tests.chaos.planted.stalled_write"
 PODS = 300
 
 
@@ -28,7 +28,7 @@ PODS = 300
 class StallBeforeWrite:
     """Stops a leader between asking whether it leads and sending a bind, until healed.
 
-    The replica must have been started by the launcher beside this file.
+    The replica must have been started by the launcher.
     """
 
     name = "stall-before-write"
@@ -39,7 +39,7 @@ class StallBeforeWrite:
         (target,) = targets
         order = environment(target).get(VARIABLE)
         if order is None:
-            raise NotAvailable(f"{target.name} was not started by {LAUNCHER.name}")
+            raise NotAvailable(f"{target.name} was not started by {LAUNCHER}")
         moment = Moment.now(scene.clock)
         with Undo() as undo:
             promise = scene.guard.promise(Continue(target.pid, target.started))
@@ -64,7 +64,7 @@ class StallBeforeWrite:
 @pytest.fixture
 def cluster(tmp_path):
     variables = {f"replica-{number}": {VARIABLE: str(tmp_path / f"stall-{number}")} for number in (1, 2, 3)}
-    program = (sys.executable, str(LAUNCHER))
+    program = (sys.executable, "-m", LAUNCHER)
     with local(tmp_path / "cluster", program=program, environment=variables) as made:
         yield made
 

@@ -5,7 +5,7 @@ import pytest
 from chaos.checks import judge
 from chaos.ledger import Ledger
 from chaos.record import Record
-from lockd.record import TermValue
+from lockd.record import LeaderRecord, TermValue
 from tests.harness.history import ENDS, LOCK, WHEN, HistoryMaker, event, pod
 
 
@@ -373,3 +373,16 @@ def test_a_token_from_before_a_cut_off_history_is_stale(made):
     cut = made.revision
     made.bind("p2", "n1", token=old)
     assert [check for check, *_ in found(made, compacted=cut)] == ["stale-token"]
+
+
+def test_a_release_by_another_process_than_the_holders(made):
+    def released(renewal):
+        record = LeaderRecord(holder_identity="", lease_duration=1.0, renewal=renewal)
+        return {f"leases/{LOCK}": record.encode(), f"terms/{LOCK}": made.term("")}
+
+    made.commit(released("renewal-77"))
+    assert found(made, settled=False) == []
+    token = made.acquire("B")
+    made.renew("B")
+    made.commit(released("other-3"))
+    assert found(made, settled=False) == [("foreign-release", f"leases/{LOCK}", 0, token)]

@@ -1,5 +1,7 @@
 """Each check of processes is red on the smallest record that breaks its rule, and green on one that just keeps it."""
 
+import json
+
 import pytest
 
 from chaos.checks import CHECKS, judge, judged
@@ -401,6 +403,85 @@ class TestFaults:
         assert bool(breaches("faults", made, actions=(cut,), accounts=(renewed,))) is ineffective
         later = account("A", renewal(3, 4, 6.0, 9.1))
         assert breaches("faults", made, actions=(cut,), accounts=(later,)) == []
+
+    def test_of_two_cuts_the_newer_one_counts(self, made):
+        cuts = (action(Effect.CUT, "A", 4.0, 9.0), action(Effect.CUT, "A", 6.5, 9.0, parameters={"members": 1}))
+        late, later = account("A", renewal(3, 4, 5.5, 6.6)), account("A", renewal(3, 4, 5.5, 6.4))
+        assert breaches("faults", made, actions=cuts, accounts=(late,)) == []
+        assert breaches("faults", made, actions=cuts, accounts=(later,)) == [("fault-ineffective", "A")]
+
+
+class TestEvidence:
+    """A leads from revision 3 on, is replaced at 4, and marks at 5 that it had been alive."""
+
+    def of(self, made, *actions, marked=True):
+        made.acquire("B")
+        value = {"identity": "A", "deposedToken": made.first} if marked else {"identity": "A"}
+        made.commit({f"candidates/{LOCK}/A": json.dumps(value).encode()})
+        return breaches("evidence", made, actions=actions)
+
+    def test_nothing_had_ended_its_connections(self, made):
+        assert self.of(made) == [("unfounded-evidence", "A")]
+
+    def test_who_left_no_mark_was_dead(self, made):
+        assert self.of(made, marked=False) == []
+
+    @pytest.mark.parametrize(
+        ("parameters", "during", "founded"),
+        [
+            ({"off": "presence", "mode": "reset"}, (3.5, 9.0), True),
+            ({"off": "all", "mode": "refuse"}, (1.0, 3.1), True),
+            ({"off": "presence", "mode": "black-hole"}, (3.5, 9.0), False),
+            ({"off": "presence"}, (3.5, 9.0), False),
+            ({"mode": "reset"}, (3.5, 9.0), False),
+            ({"off": "presence", "mode": "reset"}, (4.1, 9.0), False),
+            ({"off": "presence", "mode": "reset"}, (1.0, 2.9), False),
+        ],
+        ids=str,
+    )
+    def test_a_fault_that_ends_connections_is_reason_enough(self, made, parameters, during, founded):
+        cut = action(Effect.CUT, "A", *during, fault="cut", parameters=parameters)
+        assert self.of(made, cut) == ([] if founded else [("unfounded-evidence", "A")])
+
+    def test_another_fault_is_none(self, made):
+        assert self.of(made, action(Effect.PAUSE, "A", 3.5, 9.0)) == [("unfounded-evidence", "A")]
+
+
+class TestBarrier:
+    """A binds `p` at revision 5; B leads from 6 on."""
+
+    def of(self, made, *, bound=True, again=False):
+        made.pod("p")  # 4
+        if bound:
+            made.bind("p", "n1")  # 5
+        token = made.acquire("B")  # 6, or 5
+        if again:
+            made.delete("pods/default/p")
+            made.pod("p", uid="another")
+        made.bind("p", "n1")
+        refused = LogLine(
+            at=9.0,
+            level="info",
+            event="bind refused",
+            fields={"pod": "default/p", "node": "n2", "revision": made.revision},
+        )
+        told = account("B", term(token, began=float(token)), lines=(refused,))
+        return CHECKS["barrier"](record(made, accounts=(told,)))
+
+    def test_a_pod_that_had_its_node_before(self, made):
+        (found,) = self.of(made)
+        assert (found.check, found.identity, found.token) == ("stale-view", "B", 6)
+        assert found.evidence == (
+            "revision 5  pods/default/p was bound to n1 with token 3",
+            "revision 6  the term of replica-B began",
+            "revision 7  its bind of pods/default/p to n2 was refused",
+        )
+
+    def test_a_pod_that_got_its_node_later(self, made):
+        assert self.of(made, bound=False) == ()
+
+    def test_another_pod_of_that_name(self, made):
+        assert self.of(made, again=True) == ()
 
 
 class TestByHand:

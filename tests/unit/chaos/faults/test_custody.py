@@ -7,10 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from chaos.cluster.interface import Target
 from chaos.faults.custody import Custody
 from chaos.faults.effect import Effect, Moment
 from chaos.faults.errors import NotApplied, NotAvailable, NotHealed
 from chaos.faults.guard import GuardProcess
+from chaos.spans import read_folder
 from lockd.ports import KeyValue, LockName
 
 LOCK = LockName("/lockd", "kube-system", "kube-scheduler")
@@ -129,3 +131,19 @@ def test_what_waited_for_the_others_is_tried_again_once_they_are_healed(custody,
         custody.apply(Noted("one", done))
         custody.apply(Noted("two", done, ["one holds it back"]))
     assert done[2:] == ["heal one", "heal two"]
+
+
+def test_what_was_done_is_told_in_the_cluster_s_traces(tmp_path, done):
+    (tmp_path / "trace").mkdir()
+    targets = [Target(f"replica-{number}", identity, number, 1, "") for number, identity in enumerate("AB", 1)]
+    with Custody(SimpleNamespace(), Store(), LOCK, folder=tmp_path, stop=threading.Event()) as custody:
+        custody.apply(Noted("one", done), targets)
+        custody.apply(Noted("two", done))
+    found = read_folder(tmp_path / "trace")
+    assert {(span.name, span.instance, span.start) for span in found} == {("chaos.fault", "chaosctl", 2.0)}
+    assert [(span.attributes["fault"], span.attributes["target"]) for span in found] == [
+        ("one", "A"),
+        ("one", "B"),
+        ("two", "cluster"),
+    ]
+    assert all(span.end > span.start for span in found)

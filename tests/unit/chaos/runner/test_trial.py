@@ -58,6 +58,7 @@ class World:
         self.refused = set()
         self.steady_problem = None
         self.late = ()
+        self.takes = []
         self.stop = threading.Event()
         self.at = {}
         self.over = lambda _: True
@@ -96,6 +97,25 @@ class World:
         return Trial(stage, SCENARIO, plan, tell=self.lines.append).run()
 
 
+class AtOnce:
+    """A group whose threads are over at once; those that apply a fault take as long as the world says."""
+
+    failure = None
+
+    def __init__(self, world):
+        self.world = world
+
+    def spawn(self, name, fn, *args):
+        if name.startswith("apply") and self.world.takes:
+            due = self.world.clock.now() - self.world.began + self.world.takes.pop()
+            self.world.at[due] = lambda: fn(*args)
+        else:
+            fn(*args)
+
+    def join(self, _):
+        return self.world.late
+
+
 @pytest.fixture
 def world(monkeypatch):
     world = World()
@@ -119,20 +139,8 @@ def world(monkeypatch):
         def heal(self, applied):
             return applied.heal()
 
-    class AtOnce:
-        failure = None
-
-        def __init__(self, *_, **__):
-            self.late = world.late
-
-        def spawn(self, _, fn, *args):
-            fn(*args)
-
-        def join(self, _):
-            return self.late
-
     monkeypatch.setattr(module, "Custody", Custody)
-    monkeypatch.setattr(module, "Group", AtOnce)
+    monkeypatch.setattr(module, "Group", lambda *_, **__: AtOnce(world))
     return world
 
 
@@ -240,3 +248,21 @@ def test_a_signal_ends_it_with_custody(world):
     with pytest.raises(Interrupted):
         world.run(planned("pause", lasts=10.0))
     assert world.told[-1] == "custody ends"
+
+
+def test_a_fault_that_waits_for_its_effect_keeps_no_other_in_force(world):
+    world.takes = [5.0, 0.1]
+    world.run(planned("pause", lasts=1.0), planned("kill"))
+    healed = next(
+        moment for moment, what in (each[:2] for each in world.told if each[0] != "c") if what == "heal pause"
+    )
+    applied = next(each[0] for each in world.told if each[1] == "kill")
+    assert 1.0 <= healed < 1.5
+    assert applied >= 5.0
+
+
+def test_what_a_fault_raises_on_its_thread_is_raised(world):
+    world.takes = [0.5]
+    world.refused = {"kill"}
+    outcome = world.run(planned("kill"))
+    assert outcome.problems == ("kill leader: it had no effect",)

@@ -1,13 +1,12 @@
 """Starts a replica that can be stopped between asking whether it leads and sending what only a leader may write.
 
-`python stalling.py run [flags of replica run]`. When the file named by LOCKD_STALL_FILE is there at that moment, it is
+When the file named by LOCKD_STALL_FILE is there at that moment, it is
 removed and the process stops itself (SIGSTOP). Once somebody lets it go on, what it had decided to write goes out, and
 etcd's answer, `applied` or `refused`, into that file's neighbour with the suffix `.reply`.
 """
 
 from __future__ import annotations
 
-import faulthandler
 import os
 import signal
 import threading
@@ -15,10 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from component.clock import SystemClock
+from component.exit import Watchdog
 from lockd.etcd.gateway import Gateway
 from lockd.etcd.retry import settle
 from lockd.ports import Txn
-from replica.__main__ import main
+from tests.chaos.planted.patching import patch, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,20 +67,21 @@ class Stall:
         return late
 
 
-def start(order: Path) -> None:
-    """Patch, then start."""
-    stall, send = Stall(order), Gateway.send
+def plant() -> None:
+    stall = Stall(Path(os.environ[VARIABLE]))
 
-    def stalling(self: Gateway, txn: Txn, *arguments: Any, **named: Any) -> Any:
-        if binds(txn):
-            stall.before(self, txn)
-        return send(self, txn, *arguments, **named)
+    def stalling(send: Callable[..., Any]) -> Callable[..., Any]:
+        def sent(self: Gateway, txn: Txn, *arguments: Any, **named: Any) -> Any:
+            if binds(txn):
+                stall.before(self, txn)
+            return send(self, txn, *arguments, **named)
 
-    Gateway.send = stalling  # type: ignore[method-assign]
-    os._exit = stall.outlasted(os._exit)  # type: ignore[assignment]
-    faulthandler.dump_traceback_later = lambda *_, **__: None  # type: ignore[assignment]  # nor is the watchdog
-    main()
+        return sent
+
+    patch(Gateway, "send", "self txn done copy timeout", stalling)
+    patch(os, "_exit", "status", stall.outlasted)
+    patch(Watchdog, "arm", "self at", lambda _: lambda *_: None)  # nor is the watchdog what keeps it from doing harm
 
 
 if __name__ == "__main__":
-    start(Path(os.environ[VARIABLE]))
+    start(plant)
