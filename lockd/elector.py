@@ -280,6 +280,7 @@ class Elector:
             work_timeout=self.config.work_timeout,
             clock=self._clock,
             refused=lambda token: self._inbox.put(Refused(token)),
+            takeover=election.hold.record.takeover,
         )
         work = self._callbacks.on_started_leading
         if work is not None:

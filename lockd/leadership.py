@@ -41,6 +41,7 @@ class Leadership:
         identity: The holder's.
         guard: Goes into every write.
         traceparent: W3C trace context of the term's anchor span.
+        takeover: How the term began, as its record says it: `first`, `release`, `expiry` or `evidence`.
         draining: Set when the end is asked for: finish what is in flight, then return.
         lost: Set when the gate has closed: act no more, return.
         refused: How many guarded writes etcd has refused.
@@ -56,10 +57,12 @@ class Leadership:
         work_timeout: float,
         clock: Clock,
         refused: Callable[[int], None],
+        takeover: str = "first",
     ) -> None:
         self.identity = identity
         self.guard = guard
         self.traceparent = traceparent
+        self.takeover = takeover
         self.draining = Bell()
         self.lost = Bell()
         self.refused = 0

@@ -238,6 +238,7 @@ class Solo:
             work_timeout=self.config.work_timeout,
             clock=self._clock,
             refused=lambda token: self._inbox.put(Refused(token)),
+            takeover=hold.record.takeover,
         )
         name, wall = f"{self.lock.namespace}/{self.lock.name}", self._clock.wall()
         tracing.emit(

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opentelemetry import metrics
-
 from component import logs, tracing
+from lockd.election_metrics import LockMetrics
 from lockd.election_spans import ElectionSpans
 from lockd.ports import Acquire, Release
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from component.tracing import Caller
     from lockd.candidacy import Unsettled
     from lockd.election import Election
+    from lockd.election_metrics import ElectionMetrics
     from lockd.errors import StoreError
     from lockd.ports import LockName
 
@@ -30,7 +30,7 @@ class ElectionTelemetry:
 
     Args:
         quiet: A lost term is no error in the log: whoever owns the elector tells a person of it.
-        metered: Has it metrics? Not where a process has electors by the hundred, for locks that others name.
+        numbers: What keeps its numbers; by default its own, by the lock's name.
         caller: Whoever asked for the election.
     """
 
@@ -41,69 +41,13 @@ class ElectionTelemetry:
         clock: Clock,
         *,
         quiet: bool = False,
-        metered: bool = True,
+        numbers: ElectionMetrics | None = None,
         caller: Caller | None = None,
     ) -> None:
         self._tell_loss = _log.info if quiet else _log.error
         self._lock = f"{lock.namespace}/{lock.name}"
-        self._name = lock.name
-        self._clock = clock
-        self._gate: float | None = None
-        self._renewed_wall: float | None = None
-        self._observed_transitions: int | None = None
         self._spans = ElectionSpans(identity, lock, clock, caller)
-        meter = metrics.get_meter("lockd") if metered else metrics.NoOpMeter("lockd")
-        self._master = meter.create_gauge(
-            "leader_election_master_status",
-            description="1 while this process leads, else 0.",
-        )
-        self._transitions = meter.create_counter(
-            "lockd_leader_transitions", description="Terms begun by this process, by how they began."
-        )
-        self._renewals = meter.create_histogram(
-            "lockd_lease_renew_duration",
-            unit="s",
-            description="From the first send of a renewal to the news that it was committed.",
-            explicit_bucket_boundaries_advisory=[0.001 * 2**n for n in range(15)],
-        )
-        meter.create_observable_gauge(
-            "lockd_lease_remaining",
-            [self._remaining],
-            unit="s",
-            description="Seconds until the gate of the term closes.",
-        )
-        meter.create_observable_gauge(
-            "lockd_lease_last_renew_timestamp",
-            [self._last_renew],
-            unit="s",
-            description="When the last renewal was settled, in seconds since 1970.",
-        )
-        meter.create_observable_gauge(
-            "lockd_record_leader_transitions",
-            [self._transitions_of_record],
-            description="Changes of leader since the lock was first taken, by the newest election record seen.",
-        )
-        self._reported = meter.create_counter(
-            "lockd_reported_fencing_rejections",
-            description="Writes of other replicas that etcd refused, as they told by their candidate keys.",
-        )
-        self._master.set(0, {"name": self._name})
-        self._reported.add(0, {"name": self._name})
-
-    def _remaining(self, _: metrics.CallbackOptions) -> list[metrics.Observation]:
-        if self._gate is None:
-            return []
-        return [metrics.Observation(max(0.0, self._gate - self._clock.now()), {"name": self._name})]
-
-    def _last_renew(self, _: metrics.CallbackOptions) -> list[metrics.Observation]:
-        if self._renewed_wall is None:
-            return []
-        return [metrics.Observation(self._renewed_wall, {"name": self._name})]
-
-    def _transitions_of_record(self, _: metrics.CallbackOptions) -> list[metrics.Observation]:
-        if self._observed_transitions is None:
-            return []
-        return [metrics.Observation(self._observed_transitions, {"name": self._name})]
+        self._numbers = LockMetrics(lock.name, clock) if numbers is None else numbers
 
     # --- callbacks of the elector ---
 
@@ -141,42 +85,48 @@ class ElectionTelemetry:
 
     def _seen(self, before: Election, after: Election) -> None:
         if after.observed.record is not None:
-            self._observed_transitions = after.observed.record.leader_transitions
+            self._numbers.observed(after.observed.record.leader_transitions)
         for _, refused in after.observed.refusals - before.observed.refusals:
-            self._reported.add(refused, {"name": self._name})
+            self._numbers.reported(refused)
 
     def _settled(self, unsettled: Unsettled, before: Election, after: Election, now: float) -> None:
         held_before, held = before.hold, after.hold
         if isinstance(unsettled.transaction, Acquire):
             self._spans.acquire(unsettled, unsettled.transaction, before, after, now)
-            if held is None or held_before is not None:
+            if held is not None and held_before is None:
+                self._took_over(unsettled, before, now)
+            else:
                 _log.debug("lease taken by another", lock=self._lock)
         elif held is not None and held_before is not None and held.sent != held_before.sent:
-            self._renewals.record(now - unsettled.first_sent, {"name": self._name})
-            self._gate, self._renewed_wall = after.gate, self._clock.wall()
+            self._numbers.renewed(now - unsettled.first_sent, unsettled.copies, after.gate)
             self._spans.renewed(unsettled, held, now)
         else:
             self._spans.not_renewed(unsettled, before, now)
+
+    def _took_over(self, unsettled: Unsettled, before: Election, now: float) -> None:
+        takeover = unsettled.transaction.record.takeover
+        if takeover != "first":
+            sent = unsettled.first_sent
+            detection = sent - before.observed.first_seen
+            self._numbers.took_over(takeover, detection=detection, election=now - sent)
 
     def _started(self, before: Election, after: Election, now: float) -> None:
         hold = after.hold
         if hold is None:
             return
         self._spans.started(hold, before, after, now)
-        self._gate, self._renewed_wall = after.gate, self._clock.wall()
-        self._master.set(1, {"name": self._name})
-        self._transitions.add(1, {"name": self._name, "takeover": hold.record.takeover})
+        self._numbers.started(hold.record.takeover, after.gate)
         told = "goes on leading" if after.claim is not None else "started leading"
         _log.info(told, lock=self._lock, token=int(hold.token), takeover=hold.record.takeover)
 
     def _lost(self, after: Election, now: float) -> None:
         if after.ending is None:
             return
-        self._gate = None
-        self._master.set(0, {"name": self._name})
         reason = after.ending.reason.value
+        asked = after.ending.release and after.draining is not None
+        self._numbers.lost(reason, asked=asked)
         self._spans.lost(after, now, reason=reason, release=after.ending.release)
-        if after.ending.release and after.draining is not None:
+        if asked:
             _log.info("stops leading", lock=self._lock, reason=reason)
         else:
             self._tell_loss("leaderelection lost", lock=self._lock, reason=reason)

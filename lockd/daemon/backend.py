@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
-from opentelemetry import metrics
-
+from lockd.daemon.metrics import ServeMetrics
 from lockd.daemon.terms import Terms
 from lockd.etcd.gateway import Gateway
 from lockd.lock_hub import LockHub
@@ -35,6 +34,8 @@ class Backend:
 
     Attributes:
         timeout: Seconds that a call may take which has no deadline of its own.
+        trouble: Why etcd doesn't serve this process, as it was last seen; None when it does.
+        metrics: Of all calls and elections.
         failed: Set when this process can't go on: etcd is not the one it knew.
     """
 
@@ -42,6 +43,7 @@ class Backend:
         self.prefix = prefix
         self.clock = clock
         self.timeout = connection.command_timeout
+        self.trouble: str | None = "etcd was not asked yet"
         self.failed = threading.Event()
         self._elections = Gateway(connection, purpose="elections", witness=witness, clock=clock)
         self.calls = Gateway(connection, purpose="calls", witness=witness, clock=clock)
@@ -52,16 +54,11 @@ class Backend:
         self._lock = threading.Lock()
         self._streams: set[Ending] = set()
         self._leaving = False
-        meter = metrics.get_meter("lockd")
-        self._begun = meter.create_counter("lockd_serve_terms", description="Terms begun for clients, by how.")
+        self.metrics = ServeMetrics(lambda: self.trouble is not None)
 
     def spawn(self, name: str, fn: Callable[[], object]) -> None:
         """Run `fn` in a thread of the daemon's."""
         self._group.spawn(f"{name}-{next(self._numbers)}", fn)
-
-    def begun(self, takeover: str, *, resumed: bool) -> None:
-        """A client leads."""
-        self._begun.add(1, {"takeover": "resume" if resumed else takeover})
 
     def lose_history(self) -> None:
         """etcd was restored, wiped or exchanged: what this process knows is of another history."""

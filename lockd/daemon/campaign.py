@@ -212,7 +212,7 @@ class Campaign:
         self, lock: LockName, config: ElectionConfig, *, claim: Claim | None = None, record: LeaderRecord | None = None
     ) -> Elector:
         telemetry = ElectionTelemetry(
-            config.identity, lock, self._clock, quiet=True, metered=False, caller=self._caller
+            config.identity, lock, self._clock, quiet=True, numbers=self._backend.metrics, caller=self._caller
         )
         traceparent = record.traceparent if record is not None else tracing.new_traceparent(self._caller)
 
@@ -245,7 +245,7 @@ class Campaign:
         lifeline, hold = after.lifeline, after.hold
         if hold is not None and hold.led and after.ending is None and lifeline is not None:
             if not before.led:
-                self._backend.begun(hold.record.takeover, resumed=after.claim is not None)
+                self._backend.metrics.begun(hold.record.takeover, resumed=after.claim is not None)
                 self._out.append(_leading(after))
             elif before.lifeline is not None and lifeline.answered > before.lifeline.answered:
                 self._out.append(pb.CampaignResponse(kept_alive=pb.KeptAlive(sequence=lifeline.answered)))

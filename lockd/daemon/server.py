@@ -78,7 +78,6 @@ class Daemon:
         self.addresses: tuple[str, ...] = ()
         self.http_port = 0
         self._asked = threading.Event()
-        self._trouble: str | None = "etcd was not asked yet"
         self._group = Group("lockd", clock=self.clock)
         self._credentials = config.security.credentials()
         self.backend = Backend(config.connection, config.prefix, witness=Witness(), group=self._group, clock=self.clock)
@@ -104,7 +103,7 @@ class Daemon:
                 int(where.port),
                 group=self._group,
                 checks=(
-                    Check("etcd", lambda: self._trouble, ("readyz",)),
+                    Check("etcd", lambda: self.backend.trouble, ("readyz",)),
                     Check("shutdown", lambda: "stopping" if self._asked.is_set() else None, ("readyz",)),
                 ),
                 metrics=metrics.render if metrics is not None else None,
@@ -176,13 +175,13 @@ class Daemon:
             except PermissionDenied:
                 raise
             except StoreError as error:
-                self._trouble = str(error)
+                self.backend.trouble = str(error)
                 if not told:
                     _log.warning("etcd does not answer: waiting for it", error=str(error))
                 told = True
                 self.clock.wait(self._asked, PAUSE)
             else:
-                self._trouble = None
+                self.backend.trouble = None
                 return True
         return False
 
@@ -193,17 +192,17 @@ class Daemon:
             self.clock.wait(self._group.stop, LOOK)
             try:
                 self.backend.calls.range(key, timeout=LOOK)
-                self._trouble = None
+                self.backend.trouble = None
             except HistoryLost as error:
                 _log.error("etcd is not the one it was", error=str(error))
                 self.backend.lose_history()
                 return
             except StoreError as error:
-                self._trouble = str(error)
+                self.backend.trouble = str(error)
             self._tell_health()
 
     def _tell_health(self) -> None:
         states = health_pb2.HealthCheckResponse
-        state = states.SERVING if self._trouble is None else states.NOT_SERVING
+        state = states.SERVING if self.backend.trouble is None else states.NOT_SERVING
         for name in ("", SERVICE):
             self._health.set(name, state)

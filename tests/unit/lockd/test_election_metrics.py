@@ -8,7 +8,8 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from lockd.candidate import Candidate as CandidateKey
-from lockd.ports import KeyEvent, Seen, Which
+from lockd.election_metrics import LockMetrics, Unmetered
+from lockd.ports import Acquire, KeyEvent, Renew, Seen, Which
 from lockd.telemetry import ElectionTelemetry
 from tests.harness.candidate import Candidate, put_record
 from tests.harness.clock import ManualClock
@@ -80,3 +81,93 @@ def test_transitions_are_those_of_the_record_whoever_leads(numbers):
     one.run()
     telemetry.step(before, one.election, one.now)
     assert numbers()["lockd_record_leader_transitions"] == 7
+
+
+class Numbers(Unmetered):
+    """Keeps what it is told, in order."""
+
+    def __init__(self):
+        self.told = []
+
+    def took_over(self, takeover, *, detection, election):
+        self.told.append((takeover, detection, election))
+
+    def started(self, takeover, gate):
+        self.told.append(("started", takeover))
+
+    def renewed(self, seconds, copies, gate):
+        self.told.append(("renewed", seconds, copies))
+
+    def lost(self, reason, *, asked):
+        self.told.append(("lost", asked))
+
+
+class Told:
+    """A candidate with its telemetry, which sees each of its steps."""
+
+    def __init__(self, **record):
+        self.store, self.numbers = LockStore(), Numbers()
+        if record:
+            put_record(self.store, **record)
+        self.one = Candidate.of(self.store, "b")
+        self._telemetry = ElectionTelemetry("b", LOCK, ManualClock(), quiet=True, numbers=self.numbers)
+
+    def step(self, act):
+        before = self.one.election
+        found = act()
+        self._telemetry.step(before, self.one.election, self.one.now)
+        return found
+
+    def settle(self, kind, *, after):
+        """Send one and have it settled so many seconds later."""
+        sent = self.step(lambda: self.one.send(kind))
+        self.one.later(after)
+        self.step(lambda: self.one.answer(sent, self.one.flight.commit()))
+
+
+def test_a_takeover_is_told_by_phase_from_the_last_sign_of_life():
+    at = Told(holder_identity="a", lease_duration=15.0)
+    at.step(at.one.run)
+    at.one.later(15.0)
+    at.settle(Acquire, after=0.25)
+    assert at.numbers.told == [("expiry", 15.0, 0.25), ("started", "expiry")]
+
+
+def test_the_first_term_of_a_lock_takes_nothing_over():
+    at = Told()
+    at.settle(Acquire, after=0.25)
+    assert at.numbers.told == [("started", "first")]
+
+
+def test_a_renewal_counts_from_its_first_copy_and_with_all_its_copies():
+    at = Told()
+    at.settle(Acquire, after=0.0)
+    at.one.later(2.0)
+    first = at.step(lambda: at.one.send(Renew))
+    at.one.later(at.one.election.config.attempt)
+    assert at.step(lambda: at.one.send(Renew)) == first
+    at.step(lambda: at.one.answer(first, at.one.flight.commit()))
+    assert at.numbers.told[1:] == [("renewed", at.one.election.config.attempt, 2)]
+
+
+def test_an_end_that_was_asked_for_is_told_from_a_loss():
+    for end, asked in ((lambda one: one.stop().work_ends(), True), (lambda one: one.work_ends(raised=True), False)):
+        at = Told()
+        at.settle(Acquire, after=0.0)
+        at.step(lambda end=end, one=at.one: end(one))
+        at.step(at.one.run)
+        assert at.numbers.told[-1] == ("lost", asked)
+
+
+def test_what_a_lock_tells_in_numbers(numbers):
+    mine = LockMetrics("job", ManualClock())
+    assert numbers()["leader_election_master_status"] == numbers()["leader_election_slowpath"] == 0
+    mine.started("first", gate=ManualClock().now() + 7.0)
+    assert (numbers()["leader_election_master_status"], numbers()["lockd_lease_remaining"]) == (1, 7.0)
+    mine.renewed(0.01, 1, gate=ManualClock().now() + 10.0)
+    assert (numbers()["leader_election_slowpath"], numbers()["lockd_lease_remaining"]) == (0, 10.0)
+    mine.renewed(0.01, 2, gate=ManualClock().now() - 1.0)
+    assert (numbers()["leader_election_slowpath"], numbers()["lockd_lease_remaining"]) == (1, 0.0)
+    mine.lost("the renew deadline passed", asked=False)
+    assert numbers()["leader_election_master_status"] == 0
+    assert "lockd_lease_remaining" not in numbers()

@@ -9,6 +9,7 @@ import pytest
 from component import tracing
 from component.clock import SystemClock
 from lockd.config import ElectionConfig
+from lockd.election_metrics import Unmetered
 from lockd.elector import Callbacks, Elector
 from lockd.telemetry import ElectionTelemetry
 from tests.harness.record_store import LOCK, MemoryRecordStore
@@ -31,7 +32,7 @@ class Candidate:
     def __init__(self, store, identity, *, caller=None, lease=20.0):
         self.leads = threading.Event()
         self.traceparent = tracing.new_traceparent(caller)
-        telemetry = ElectionTelemetry(identity, LOCK, CLOCK, quiet=True, metered=False, caller=caller)
+        telemetry = ElectionTelemetry(identity, LOCK, CLOCK, quiet=True, numbers=Unmetered(), caller=caller)
         self.elector = Elector(
             ElectionConfig(identity=identity, lease_duration=lease, renew_deadline=lease / 2, retry_period=0.05),
             LOCK,
