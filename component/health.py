@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from component import logs
 from component.handlers import Request, Response, not_found, text
+from component.metrics import observed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,6 +47,14 @@ class Health:
         self._checks = (Check("ping", lambda: None, KINDS), *(check for check in checks if kind in check.on))
         self._failing: frozenset[str] = frozenset()
         self._lock = threading.Lock()
+        self._asked: Counter[tuple[str, str]] = Counter()
+        self._last: dict[str, bool] = {}
+        observed.gauge(
+            "kubernetes_healthcheck", self._read_last, description="1 if a health check held when it was last asked."
+        )
+        observed.counter(
+            "kubernetes_healthchecks", self._read_asked, description="Health checks made, by what came of them."
+        )
 
     def __call__(self, request: Request) -> Response:
         name = request.path.removeprefix(f"/{self._kind}").removeprefix("/")
@@ -53,12 +63,12 @@ class Health:
         found = next((check for check in self._checks if check.name == name), None)
         if found is None:
             return not_found(request)
-        problem = _problem(found)
+        problem = self._problem(found)
         return text("ok") if problem is None else text(f"internal server error: {problem}\n", status=500)
 
     def _all(self, request: Request) -> Response:
         excluded = frozenset(request.query.get("exclude", ()))
-        problems = {check.name: _problem(check) for check in self._checks if check.name not in excluded}
+        problems = {check.name: self._problem(check) for check in self._checks if check.name not in excluded}
         self._tell({name: problem for name, problem in problems.items() if problem is not None}, excluded)
         lines = [_line(check.name, problems) for check in self._checks]
         if unknown := sorted(excluded - {check.name for check in self._checks}):
@@ -78,12 +88,26 @@ class Health:
         for name in before - now:
             _log.info("health check recovered", path=f"/{self._kind}", check=name)
 
+    def _problem(self, check: Check) -> str | None:
+        try:
+            problem = check.probe()
+        except Exception as error:  # noqa: BLE001 - a check that can't be made has failed
+            problem = f"{type(error).__name__}: {error}"
+        with self._lock:
+            self._last[check.name] = problem is None
+            self._asked[check.name, "success" if problem is None else "error"] += 1
+        return problem
 
-def _problem(check: Check) -> str | None:
-    try:
-        return check.probe()
-    except Exception as error:  # noqa: BLE001 - a check that can't be made has failed
-        return f"{type(error).__name__}: {error}"
+    def _read_last(self) -> observed.Values:
+        with self._lock:
+            return [(int(held), {"name": name, "type": self._kind}) for name, held in self._last.items()]
+
+    def _read_asked(self) -> observed.Values:
+        with self._lock:
+            return [
+                (count, {"name": name, "type": self._kind, "status": status})
+                for (name, status), count in self._asked.items()
+            ]
 
 
 def _line(name: str, problems: dict[str, str | None]) -> str:

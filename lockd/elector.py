@@ -282,8 +282,7 @@ class Elector:
             refused=lambda token: self._inbox.put(Refused(token)),
             takeover=election.hold.record.takeover,
         )
-        work = self._callbacks.on_started_leading
-        if work is not None:
+        if (work := self._callbacks.on_started_leading) is not None:
             threading.Thread(target=self._work, args=(leadership, work), name="work", daemon=True).start()
         return leadership
 

@@ -19,7 +19,7 @@ from component.backoff import Backoff
 from component.clock import LONGEST_WAIT
 from lockd.errors import HistoryLost, OutcomeUnknown, StoreError, TooLarge
 from replica.binding import MOST_BYTES, MOST_PODS, Batch, Fate, Verdict
-from replica.writer import rejections
+from replica.write_metrics import BINDING, WriteMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -142,7 +142,7 @@ class Binder:
         self._lock = threading.Lock()
         self._busy = 0
         self._left = False
-        self._rejections = rejections()
+        self._metrics = WriteMetrics()
         anchor = tracing.link(term.traceparent, {"link.kind": "leadership_term"})
         self._links = [anchor] if anchor is not None else []
 
@@ -235,6 +235,7 @@ class Binder:
             )
             flight = _Flight(batch, span, self._clock.now())
             self._flights.append(flight)
+            self._metrics.batch(len(batch))
             self._send(flight)
 
     def _resend(self) -> None:
@@ -265,12 +266,12 @@ class Binder:
         verdicts = flight.batch.verdicts(reply)
         if reply.fenced:
             # The earliest news that the term is over: nobody waits for the next renewal to say so.
-            self._rejections.add(1)
+            self._metrics.rejected()
             _log.error("bind refused: the term is over", token=int(self._term.guard.token), pods=len(flight.batch))
             self._term.fenced()
         self._close(flight, "fenced" if reply.fenced else "applied", reply.revision)
         with trace.use_span(flight.span, end_on_exit=False):
-            self._judge(verdicts)
+            self._settle(flight, verdicts)
 
     def _failed(self, flight: _Flight, error: StoreError) -> None:
         """One copy failed. That settles the batch only if its size is to blame and no other copy may be applied."""
@@ -289,7 +290,7 @@ class Binder:
                 return
             if not flight.uncertain and not flight.open:
                 self._close(flight, "too large")
-                self._judge(flight.batch.all(Fate.TOO_LARGE, str(error)))
+                self._settle(flight, flight.batch.all(Fate.TOO_LARGE, str(error)))
                 return
         # The first failure is followed at once, for the copy goes to another member.
         pause = 0.0 if flight.failures == 1 else self._pause.delay(flight.failures - 2)
@@ -307,6 +308,12 @@ class Binder:
             flight.span.set_attribute("etcd.revision", revision)
         flight.span.end()
 
+    def _settle(self, flight: _Flight, verdicts: Sequence[Verdict]) -> None:
+        bound = sum(verdict.fate is Fate.BOUND for verdict in verdicts)
+        seconds = self._clock.now() - flight.sent
+        self._metrics.settled(BINDING, seconds, done=bound, failed=len(verdicts) - bound)
+        self._judge(verdicts)
+
     def _judge(self, verdicts: Sequence[Verdict]) -> None:
         with self._lock:
             self._busy -= len(verdicts)
@@ -323,7 +330,7 @@ class Binder:
             self._left = True
         for flight in tuple(self._flights):
             self._close(flight, "unsettled")
-            self._judge(flight.batch.all(Fate.UNSETTLED, "the term ended before etcd answered"))
+            self._settle(flight, flight.batch.all(Fate.UNSETTLED, "the term ended before etcd answered"))
         self._drop(self._pending)
         self._pending.clear()
         while not self._inbox.empty():

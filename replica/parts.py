@@ -49,6 +49,9 @@ class Leadership(Protocol):
     def traceparent(self) -> str: ...
 
     @property
+    def takeover(self) -> str: ...
+
+    @property
     def lost(self) -> Bell: ...
 
     @property

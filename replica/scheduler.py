@@ -9,6 +9,7 @@ from replica.events.term import TermEvents
 from replica.parts import Settings
 from replica.scheduler_metrics import SchedulerMetrics
 from replica.term import TermWork
+from replica.write_metrics import WriteMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,8 +27,12 @@ class Scheduler:
         self._term: TermWork | None = None
         self._events: TermEvents | None = None
         self._metrics = SchedulerMetrics(
-            sizes=self._sizes, pending=parts.queue.pending, binding=self._binding, profiles=parts.profiles
+            sizes=self._sizes,
+            pending=parts.queue.pending,
+            under_way=self._under_way,
+            profiles=parts.profiles,
         )
+        WriteMetrics()  # a standby's are there too, at 0: a rise can only be seen from somewhere
 
     def run(self, leadership: Leadership) -> None:
         """Schedule until the term is lost or its end is asked for; then see to what is in flight.
@@ -49,8 +54,8 @@ class Scheduler:
         event = self._parts.recorder.stopped_leading(self._parts.lock)
         return (events.put(event, self._parts.leases.at_hand()),)
 
-    def _binding(self) -> int:
-        return self._term.binding if self._term is not None else 0
+    def _under_way(self) -> tuple[int, int]:
+        return self._term.under_way if self._term is not None else (0, 0)
 
     def _sizes(self) -> Mapping[str, int]:
         shown, assumed = self._parts.assumed.counts()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from component.metrics import exponential_buckets, observed
 from component.metrics.histogram import histogram
+from replica.write_metrics import BINDING, STATUS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -27,7 +28,7 @@ class SchedulerMetrics:
     Args:
         sizes: Type (nodes, pods, assumed_pods) -> how many the cache holds now.
         pending: Queue -> how many pods wait in it now.
-        binding: How many pods are being bound now.
+        under_way: How many pods are being bound now, and of how many the status is being written.
         profiles: Their attempts are told from the start, at 0.
     """
 
@@ -36,7 +37,7 @@ class SchedulerMetrics:
         *,
         sizes: Callable[[], Mapping[str, int]],
         pending: Callable[[], Mapping[str, int]],
-        binding: Callable[[], int],
+        under_way: Callable[[], tuple[int, int]],
         profiles: Iterable[str] = (),
     ) -> None:
         self._lock = threading.Lock()
@@ -45,7 +46,7 @@ class SchedulerMetrics:
         )
         self._sizes = sizes
         self._pending = pending
-        self._binding = binding
+        self._under_way = under_way
         self._after_flush = 0
         self._durations = histogram(
             "scheduler_scheduling_attempt_duration",
@@ -81,6 +82,9 @@ class SchedulerMetrics:
         observed.gauge("scheduler_cache_size", self._read_sizes, description="Nodes, pods and assumed pods cached")
         observed.gauge("scheduler_pending_pods", self._read_pending, description="Pods that wait, by queue")
         observed.gauge("scheduler_goroutines", self._read_binding, description="Pods being bound")
+        observed.gauge(
+            "scheduler_pending_async_api_calls", self._read_calls, description="Writes for pods that are under way"
+        )
 
     def attempted(self, result: str, profile: str, seconds: float) -> None:
         """An attempt ended: scheduled, unschedulable or error."""
@@ -117,4 +121,7 @@ class SchedulerMetrics:
         return [(count, {"queue": queue}) for queue, count in self._pending().items()]
 
     def _read_binding(self) -> Values:
-        return [(self._binding(), {"operation": "binding"})]
+        return [(self._under_way()[0], {"operation": "binding"})]
+
+    def _read_calls(self) -> Values:
+        return [(count, {"call_type": call}) for call, count in zip((BINDING, STATUS), self._under_way(), strict=True)]

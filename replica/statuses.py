@@ -13,6 +13,7 @@ from lockd.record import display_time
 from replica.api import codec, status
 from replica.api.keys import object_key
 from replica.api.kinds import POD
+from replica.write_metrics import STATUS, WriteMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,6 +56,7 @@ class StatusWriter:
         self._changed = threading.Condition()
         self._wishes: dict[str, _Wish] = {}
         self._unsettled: frozenset[str] = frozenset()
+        self._metrics = WriteMetrics()
 
     def say(self, pod: Pod, *, reason: str, message: str, nominated: str = "") -> bool:
         """Have `PodScheduled: False` written, unless the pod says just that already.
@@ -96,6 +98,11 @@ class StatusWriter:
             self._wishes.pop(uid, None)
             return uid not in self._unsettled
 
+    @property
+    def waiting(self) -> int:
+        """How many statuses are to be written, or on their way."""
+        return len(self._wishes) + len(self._unsettled)
+
     def run(self, stop: threading.Event) -> None:
         """Write what is asked for until stopped or the term is over."""
         while not stop.is_set():
@@ -119,14 +126,17 @@ class StatusWriter:
             Fenced: The term is over.
         """
         wishes = self._take(wait)
+        written, began = 0, self._clock.now()
         try:
             if wishes:
-                self._write([self._object_write(wish) for wish in wishes])
+                reply = self._write([self._object_write(wish) for wish in wishes])
+                written = sum(result.applied for result in reply.results)
         except StoreError as error:
             # The pods will fail again, and then it is said again.
             _log.warning("pod statuses not written", pods=len(wishes), error=error)
         finally:
             self._unsettled = frozenset()
+            self._metrics.settled(STATUS, self._clock.now() - began, done=written, failed=len(wishes) - written)
         return len(wishes)
 
     def _take(self, wait: float) -> list[_Wish]:

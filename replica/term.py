@@ -20,6 +20,7 @@ from replica.preemption.evictions import Evictions
 from replica.preemption.preemptor import Preemptor
 from replica.preemption.reaper import Reaper
 from replica.statuses import StatusWriter
+from replica.takeover import Takeover
 from replica.writer import TermWriter
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class TermWork:
         self._leadership = leadership
         self._events = events
         self._clock = parts.clock
+        self._takeover = Takeover(parts.lock.name, leadership.takeover, parts.clock)
         self._group = Group("scheduling", clock=parts.clock)
         self._over = threading.Event()
         self._room = threading.Event()
@@ -120,9 +122,9 @@ class TermWork:
         return TermWriter(self._leadership, self._parts.settle, clock=self._clock)
 
     @property
-    def binding(self) -> int:
-        """How many pods are being bound."""
-        return self._binder.busy
+    def under_way(self) -> tuple[int, int]:
+        """How many pods are being bound, and of how many the status is being written."""
+        return self._binder.busy, self._statuses.waiting
 
     def run(self) -> None:
         """Do it all; see `Scheduler.run`."""
@@ -194,6 +196,7 @@ class TermWork:
             attributes={"token": int(token), "passed": passed},
         )
         if passed:
+            self._takeover.warm(waited_for=self._parts.queue.pending()["active"] > 0)
             _log.info("caches have caught up", token=int(token), seconds=round(seconds, 6))
         elif self._goes_on():
             _log.error("caches did not catch up: giving up the term", token=int(token), seconds=self._settings.barrier)
@@ -300,6 +303,7 @@ class TermWork:
 
     def _judged(self, verdicts: Sequence[Verdict]) -> None:
         self._outcomes.judged(verdicts)
+        self._takeover.judged(verdicts)
         self._bind(self._gangs.follow(verdicts))
         self._room.set()
 

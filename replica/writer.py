@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Protocol
 
-from opentelemetry import metrics
-
 from component import logs
 from lockd.errors import Fenced
 from lockd.fencing import GuardedWrite
+from replica.write_metrics import WriteMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,13 +18,6 @@ if TYPE_CHECKING:
     from lockd.ports import Txn, TxnReply
 
 _log = logs.get(__name__)
-
-
-def rejections() -> metrics.Counter:
-    """Counts transactions that etcd refused since their term was over."""
-    return metrics.get_meter(__name__).create_counter(
-        "lockd_fencing_rejections", description="Writes refused since their term was over"
-    )
 
 
 class Term(Protocol):
@@ -55,7 +47,7 @@ class TermWriter:
         self._settle = settle
         self._clock = clock
         self._turn = threading.Lock()
-        self._rejections = rejections()
+        self._metrics = WriteMetrics()
 
     def write(self, writes: Sequence[ObjectWrite]) -> GuardedReply:
         """Make these writes, each standing or falling alone.
@@ -79,7 +71,7 @@ class TermWriter:
                 raise Fenced("the term is over: nothing is written", token=self._term.guard.token)
             reply = guarded.judge(self._settle(guarded.txn(), self._term.lost))
         if reply.fenced:
-            self._rejections.add(1)
+            self._metrics.rejected()
             _log.error(
                 "write refused: the term is over", token=int(self._term.guard.token), objects=sum(map(len, groups))
             )

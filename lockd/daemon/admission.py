@@ -51,6 +51,7 @@ class Admission(Interceptor):
             description="Streams that are open.",
         )
         self._refused = meter.create_counter("lockd_serve_streams_refused", description="Streams above the limits.")
+        self._refused.add(0)
 
     @property
     def open(self) -> int:

@@ -56,6 +56,8 @@ class Presence:
             "lockd_presence_findings",
             description="Connections that a leader's end broke off, by what came of it: gone or withdrawn.",
         )
+        for outcome in ("gone", "withdrawn"):
+            self._findings.add(0, {"outcome": outcome})
 
     @property
     def watches(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lockd.etcd.retry import settle
 from replica.api.kinds import DISRUPTION_BUDGET, NAMESPACE, NODE, POD, POD_GROUP, PRIORITY_CLASS
@@ -34,6 +34,7 @@ from replica.queue.nominator import Nominator
 from replica.queue.scheduling import SchedulingQueue
 from replica.scheduler import Scheduler
 from replica.stories import PodStories
+from replica.timed import Timed, pod_subject, subject_of
 
 if TYPE_CHECKING:
     import threading
@@ -135,12 +136,16 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
     movers = Movers(queue, members, profiles)
     informers.informer(PRIORITY_CLASS).add_handler(ClassWatch(classes), name="scheduler")
     informers.informer(DISRUPTION_BUDGET).add_handler(BudgetWatch(budgets), name="preemption")
-    informers.informer(POD_GROUP).add_handler(PodGroupHandler(movers), name="scheduler", barrier=True)
-    informers.informer(NAMESPACE).add_handler(NamespaceHandler(movers), name="scheduler", barrier=True)
-    informers.nodes.add_handler(NodeHandler(table, movers), name="scheduler", barrier=True)
+    for kind, told in (
+        (POD_GROUP, PodGroupHandler(movers)),
+        (NAMESPACE, NamespaceHandler(movers)),
+        (NODE, NodeHandler(table, movers)),
+    ):
+        timed: Timed[Any] = Timed(told, subject_of(kind), clock)
+        informers.informer(kind).add_handler(timed, name="scheduler", barrier=True)
     stories = PodStories()
     handler = PodHandler(queue, assumed, waiting, profiles, movers, budgets=budgets, gone=stories.gone)
-    informers.pods.add_handler(handler, name="scheduler", barrier=True)
+    informers.pods.add_handler(Timed(handler, pod_subject, clock), name="scheduler", barrier=True)
     parts = Parts(
         lock=config.lock,
         queue=queue,

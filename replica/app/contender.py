@@ -36,12 +36,14 @@ class Hooks:
         on_gate: Given the moment until which the term holds, whenever that moves.
         on_ending: Given the moment at which the end began.
         riders: Given the token, the puts that the release carries.
+        committed: Given the revision of each change of the lease that is seen.
     """
 
     work: Callable[[Leadership], None]
     on_gate: Callable[[float], None]
     on_ending: Callable[[float], None]
     riders: Callable[[int], tuple[Put, ...]]
+    committed: Callable[[int], None]
 
 
 class Contender(Protocol):
@@ -171,6 +173,8 @@ class Elected:
     def _step(self, before: Election, after: Election, now: float) -> None:
         if after.ending is not None and before.ending is None:
             self._hooks.on_ending(after.ending.since)
+        if (lease := after.observed.lease) is not None and lease is not before.observed.lease:
+            self._hooks.committed(lease.revision)
         self._peers.step(after)
         self._telemetry.step(before, after, now)
 

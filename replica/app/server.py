@@ -18,11 +18,13 @@ from lockd.etcd.witness import Witness
 from replica.app.assembly import assemble
 from replica.app.caches import Caches
 from replica.app.contender import Hooks, contender_of
+from replica.app.metrics import ReplicaMetrics
 from replica.app.pages import configz_page, flagz_page, leader_page, statusz_page
 from replica.app.reach import Reach
 from replica.app.resources import resources_page
 from replica.cache import mutation
 from replica.cache.informers import Informers
+from replica.cache.lag import WatchLag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,13 +78,16 @@ class Replica:
         )
         self._caches = Caches(self._informers, delayed=config.scheduler.delay_cache_until_active)
         self._assembly = assemble(config, self._informers, self._work_gateway, self._group, clock)
+        lag = WatchLag(lambda: self._informers.barrier.applied, clock)
         hooks = Hooks(
             work=self._lead,
             on_gate=self._gate_moved,
             on_ending=self._guard_the_end,
             riders=self._assembly.scheduler.farewell,
+            committed=lag.committed,
         )
         self.elector = contender_of(config, self._election_gateway, hooks, clock)
+        self._metrics = ReplicaMetrics(self._informers.hub, lag, self.elector.trouble)
         serving = config.serving
         authenticate, authorize = serving.who(clock)
         self._endpoints = Endpoints(

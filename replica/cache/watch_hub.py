@@ -138,6 +138,11 @@ class WatchHub:
         """The first list has been handed on."""
         return self._applied > 0
 
+    @property
+    def degraded(self) -> bool:
+        """Is etcd away, or in a state in which it doesn't serve the watch?"""
+        return bool(self._trouble)
+
     def problem(self) -> str | None:
         """Why the caches may be out of date, or None: a readiness check."""
         with self._lock:

@@ -46,6 +46,7 @@ class Subscription:
         self._drops = metrics.get_meter(__name__).create_counter(
             "lockd_events_dropped", description="Events dropped since their subscriber was too slow"
         )
+        self._drops.add(0, {"subscriber": name})
 
     def put(self, events: Sequence[Event]) -> None:
         wanted = events if self._wants is None else list(filter(self._wants, events))

@@ -74,6 +74,8 @@ class EventSink:
             "lockd_events",
             description="Events by what became of them: written, counted (in a series), failed or unled",
         )
+        for result in ("written", "counted", "failed", "unled"):
+            self._count(result, 0)
 
     def lead(self, events: TermEvents, write: Callable[[Sequence[ObjectWrite]], GuardedReply]) -> None:
         """A term began: store events from now on.

@@ -1,0 +1,66 @@
+"""How long the scheduler takes to hear of what happens in the cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from component.metrics import exponential_buckets
+from component.metrics.histogram import histogram
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from component.clock import Clock
+    from replica.api.kinds import Kind
+    from replica.api.pods import Pod
+    from replica.cache.listener import Handler
+
+T = TypeVar("T")
+
+EVENT_BUCKETS: Final = exponential_buckets(0.0001, 2, 12)
+
+
+def subject_of(kind: Kind) -> Callable[[object], str]:
+    """What every event of this kind is about."""
+    return lambda _: kind.kind
+
+
+def pod_subject(pod: Pod) -> str:
+    """What an event of this pod is about, as kube-scheduler has it."""
+    return "AssignedPod" if pod.node else "Pod"
+
+
+class Timed(Generic[T]):
+    """A handler whose every call is measured, by what it is told.
+
+    Args:
+        subject: What an object is, in the metric's `event` label: `Node` gives `NodeAdd`, `NodeUpdate`, `NodeDelete`.
+    """
+
+    def __init__(self, handler: Handler[T], subject: Callable[[T], str], clock: Clock) -> None:
+        self._handler = handler
+        self._subject = subject
+        self._clock = clock
+        self._durations = histogram(
+            "scheduler_event_handling_duration",
+            unit="s",
+            labels=("event",),
+            buckets=EVENT_BUCKETS,
+            description="Time that the scheduler takes to hear of an event",
+        )
+
+    def on_add(self, obj: T, *, initial: bool) -> None:
+        self._tell("Add", obj, lambda: self._handler.on_add(obj, initial=initial))
+
+    def on_update(self, old: T, new: T) -> None:
+        self._tell("Update", new, lambda: self._handler.on_update(old, new))
+
+    def on_delete(self, obj: T, *, stale: bool) -> None:
+        self._tell("Delete", obj, lambda: self._handler.on_delete(obj, stale=stale))
+
+    def _tell(self, what: str, obj: T, call: Callable[[], Any]) -> None:
+        began = self._clock.now()
+        try:
+            call()
+        finally:
+            self._durations.record(self._clock.now() - began, f"{self._subject(obj)}{what}")
