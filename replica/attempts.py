@@ -24,6 +24,7 @@ class Cycle:
     Attributes:
         started: When it was taken up.
         node_name: Its place, once it has one.
+        held: When Permit was asked.
         party: Those it is bound with, if it is of a gang.
     """
 
@@ -32,6 +33,7 @@ class Cycle:
     state: CycleState
     started: float
     node_name: str = ""
+    held: float = 0.0
     party: Party | None = None
 
     @property

@@ -309,7 +309,7 @@ class Binder:
         flight.span.end()
 
     def _settle(self, flight: _Flight, verdicts: Sequence[Verdict]) -> None:
-        bound = sum(verdict.fate is Fate.BOUND for verdict in verdicts)
+        bound = sum(verdict.stands for verdict in verdicts)
         seconds = self._clock.now() - flight.sent
         self._metrics.settled(BINDING, seconds, done=bound, failed=len(verdicts) - bound)
         self._judge(verdicts)

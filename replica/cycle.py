@@ -152,6 +152,7 @@ class SchedulingCycle:
         if not runtime.permits:
             return True
         # Known before it waits: another thread may allow it at once.
+        cycle.held = self._clock.now()
         self._held[pod.uid] = cycle
         status = runtime.permit(cycle.state, pod, cycle.node_name)
         if status.code is Code.WAIT:
@@ -182,6 +183,7 @@ class SchedulingCycle:
         """A pod that Permit held was allowed or rejected: called from any thread."""
         cycle = self._held.pop(waiting.pod.uid, None)
         if cycle is not None:
+            cycle.runtime.permit_waited(status, self._clock.now() - cycle.held)
             self._resolved.put((cycle, status))
 
     def resolved(self) -> Iterator[Cycle]:

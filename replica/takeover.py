@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lockd.election_metrics import failovers
-from replica.binding import Fate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +38,7 @@ class Takeover:
 
     def judged(self, verdicts: Iterable[Verdict]) -> None:
         """These binds are settled; only the first that stands counts."""
-        if self._since is not None and any(verdict.fate is Fate.BOUND for verdict in verdicts):
+        if self._since is not None and any(verdict.stands for verdict in verdicts):
             self._passed("first_bind")
             self._since = None
 

@@ -251,6 +251,10 @@ class Runtime:
         """Is there any Permit plugin?"""
         return bool(self._permits)
 
+    def permit_waited(self, status: Status, seconds: float) -> None:
+        """A pod that Permit held was allowed or rejected after so many seconds."""
+        self._metrics.permit_wait(status.code.value, seconds)
+
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """All Permit plugins: success, the first refusal, or Wait, and then the pod is among those waiting."""
         deadlines: dict[str, float] = {}

@@ -90,8 +90,8 @@ class InFlight(Generic[P]):
         return len(self._happenings)
 
     def counts(self) -> dict[str, int]:
-        """How many events are kept, by event."""
-        return {event: count for event, count in self._counts.items() if count}
+        """How many events are kept, by event; one that was kept once stays, at 0."""
+        return dict(self._counts)
 
     def start(self, pod: P) -> None:
         self._flights[pod.path] = _Flight(self._first + len(self._happenings), pod.uid, pod)

@@ -24,7 +24,10 @@ class Counted(Protocol):
         ...
 
     def refusals(self) -> Mapping[tuple[str, str], int]:
-        """Pods that wait though somebody refused them, by plugin and profile; one counts for each that did."""
+        """Pods that wait though somebody refused them, by plugin and profile; one counts for each that did.
+
+        What was there once stays, at 0, here and below.
+        """
         ...
 
     def happenings(self) -> Mapping[str, int]:
@@ -33,12 +36,10 @@ class Counted(Protocol):
 
 
 class QueueMetrics:
-    """The instruments of one queue. What a gauge has told once it goes on telling, at 0."""
+    """The instruments of one queue."""
 
     def __init__(self, queue: Counted) -> None:
         self._queue = queue
-        self._refused_by: dict[tuple[str, str], None] = {}
-        self._happened: dict[str, None] = {}
         observed.counter(
             "scheduler_queue_incoming_pods",
             self._incoming,
@@ -59,14 +60,10 @@ class QueueMetrics:
         return [(count, {"queue": queue, "event": event}) for (queue, event), count in self._queue.incoming().items()]
 
     def _refusals(self) -> Values:
-        found = self._queue.refusals()
-        self._refused_by |= dict.fromkeys(found)
         return [
-            (found.get((plugin, profile), 0), {"plugin": plugin, "profile": profile})
-            for plugin, profile in self._refused_by
+            (count, {"plugin": plugin, "profile": profile})
+            for (plugin, profile), count in self._queue.refusals().items()
         ]
 
     def _happenings(self) -> Values:
-        found = self._queue.happenings()
-        self._happened |= dict.fromkeys(found)
-        return [(found.get(event, 0), {"event": event}) for event in self._happened]
+        return [(count, {"event": event}) for event, count in self._queue.happenings().items()]

@@ -31,8 +31,8 @@ class Refusals:
             self._counts.subtract(_named(queued))
 
     def counts(self) -> dict[tuple[str, str], int]:
-        """Those that are above 0."""
-        return {name: count for name, count in self._counts.items() if count}
+        """As they are now; who has kept a pod back once stays, at 0."""
+        return dict(self._counts)
 
 
 def _named(queued: QueuedPod) -> Iterable[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
@@ -28,12 +29,16 @@ class Metric:
     buckets: tuple[float, ...] = ()
 
 
+def elsewhere() -> dict[str, str]:
+    """The metrics that no run of a cluster is sure to show, and where they are shown."""
+    return {name: each["elsewhere"] for name, each in _listed().items() if "elsewhere" in each}
+
+
 def golden(role: str = "") -> dict[str, Metric]:
     """The metrics of a role, or of all, by name as Prometheus has it (a counter's with `_total`)."""
-    listed = yaml.safe_load(LIST.read_text(encoding="utf-8"))
     return {
         name: Metric(each["type"], tuple(each["labels"]), tuple(map(float, each.get("buckets", ()))))
-        for name, each in listed.items()
+        for name, each in _listed().items()
         if not role or role in each["roles"]
     }
 
@@ -48,3 +53,8 @@ def scraped(text: str) -> dict[str, Metric]:
         if family.samples:
             found[name] = Metric(family.type, tuple(sorted(labels)), tuple(sorted(bounds - {float("inf")})))
     return found
+
+
+def _listed() -> dict[str, Any]:
+    listed: dict[str, Any] = yaml.safe_load(LIST.read_text(encoding="utf-8"))
+    return listed
