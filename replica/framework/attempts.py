@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Sequence
 
     from replica.api.pods import Pod
     from replica.cache.nodes import Nodes
     from replica.framework.cycle_state import CycleState
     from replica.framework.diagnosis import Diagnosis
+    from replica.framework.promises import Promised
 
 
 class Attempt(Protocol):
@@ -37,8 +38,8 @@ class Trial(Protocol):
     """One pod's attempts, one node after the other."""
 
     @property
-    def promised(self) -> Mapping[int, Sequence[Pod]]:
-        """Row -> the pods of equal or higher priority that were promised the node."""
+    def promised(self) -> Promised:
+        """Where pods of equal or higher priority were promised room."""
         ...
 
     def on(self, row: int) -> Attempt:

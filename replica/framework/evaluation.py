@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from replica.framework.by_row import ByRow
+from replica.framework.crowded import Crowded
 from replica.framework.cycle_state import CycleState
 from replica.framework.diagnosis import Diagnosis
 from replica.framework.filtering import Trace
@@ -21,20 +21,17 @@ from replica.framework.status import as_failure
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from replica.api.pods import Pod
     from replica.cache.nodes import Nodes
     from replica.framework.adapter import Weighted
     from replica.framework.extenders import Extenders
-    from replica.framework.filtering import Crowded
     from replica.framework.interface import NodeFilterPlugin, PreFilterPlugin, PreScorePlugin
     from replica.framework.metrics import FrameworkMetrics
-    from replica.framework.promises import Promises
+    from replica.framework.promises import Promised, Promises
     from replica.framework.sampling import Sampling
 
-
-NOTHING_PROMISED: Mapping[int, Sequence[Pod]] = MappingProxyType({})
 
 MOST_BY_ROW = 8
 """Changed rows that are asked about one by one; more of them are cheaper as a column."""
@@ -109,7 +106,7 @@ class Evaluator:
         promised, own = self._promises.heeded(pod, nodes), self._promises.own(pod, nodes)
         extended = bool(len(self._extenders)) and self._extenders.look_at(pod)
         key = None if signature is None else (signature, self.across(pod, nodes))
-        crowded = self._crowded_for(key) if promised else None
+        crowded = self._crowded_for(key, nodes.size) if promised else None
         if promised or own is not None or extended or self._sampling.applies(nodes.count):
             key = None  # what is found depends on more than the nodes
         try:
@@ -148,7 +145,7 @@ class Evaluator:
         pod: Pod,
         nodes: Nodes,
         *,
-        promised: Mapping[int, Sequence[Pod]] = NOTHING_PROMISED,
+        promised: Promised | None = None,
         own: int | None = None,
         shared: bool = False,
         crowded: Crowded | None = None,
@@ -156,7 +153,7 @@ class Evaluator:
         """A pass over all nodes. What is shared is scored even if there is one feasible node and no choice.
 
         Args:
-            promised: Row -> the pods whose promised room this one must leave alone.
+            promised: The room that this one must leave alone.
             own: The row that was promised to the pod itself: if it can go there, it does.
             crowded: How promised rows stand for pods that are alike.
         """
@@ -172,9 +169,11 @@ class Evaluator:
             if feasible is not None and feasible.any():
                 return Standing(pod, state, nodes=nodes, names=names, feasible=feasible)
         feasible = run.filtering.filter(state, pod, nodes, trace)
-        feasible = run.filtering.leave_promised(
-            state, pod, nodes, feasible, promised=promised, trace=trace, known=crowded if self.alone(state) else None
-        )
+        if promised is not None:
+            known = crowded if self.alone(state) else None
+            feasible = run.filtering.leave_promised(
+                state, pod, nodes, feasible, promised=promised, trace=trace, known=known
+            )
         feasible = self._sampling.cut(feasible, nodes.count)
         feasible = self._extenders.filter(pod, nodes, feasible, trace)
         count = int(np.count_nonzero(feasible))
@@ -213,14 +212,16 @@ class Evaluator:
         """After PreFilter: does no Filter that looks at pods on other nodes have a say about the pod?"""
         return self._looking_around <= state.skip_filter
 
-    def _crowded_for(self, key: Hashable | None) -> Crowded | None:
+    def _crowded_for(self, key: Hashable | None, size: int) -> Crowded | None:
         """What is known of promised rows for pods with this key."""
         if key is None:
             return None
         try:
-            found = self._crowded.setdefault(key, {})
+            found = self._crowded.get(key)
         except TypeError:  # what has no hash can't be told from others
             return None
+        if found is None or found.size != size:
+            found = self._crowded[key] = Crowded(size)
         self._crowded.move_to_end(key)
         if len(self._crowded) > KEPT:
             self._crowded.popitem(last=False)

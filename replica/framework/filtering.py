@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from replica.framework.adapter import filter_one_by_one
+from replica.framework.crowded import Crowded
 from replica.framework.diagnosis import Diagnosis
 from replica.framework.interface import FilterPlugin, NodeFilterPlugin, PreFilterExtensions, RowFilterPlugin
 from replica.framework.reasons import Reasons
@@ -15,13 +16,14 @@ from replica.framework.status import PluginFailed, as_failure
 from replica.framework.what_if import what_if
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from replica.api.pods import Pod
     from replica.cache.nodes import Flags, Nodes
     from replica.framework.cycle_state import CycleState
     from replica.framework.interface import PreFilterPlugin, Refusal
     from replica.framework.metrics import FrameworkMetrics
+    from replica.framework.promises import Promised
 
 
 @dataclass(slots=True)
@@ -32,15 +34,8 @@ class Trace:
     narrowed_by: tuple[str, ...] = ()
     verdicts: list[tuple[FilterPlugin, Flags]] = field(default_factory=list)
     refusals: list[tuple[str, Sequence[Refusal]]] = field(default_factory=list)
-    promised: list[tuple[int, Diagnosis]] = field(default_factory=list)
+    crowded: Crowded | None = None
     """Rows that have room only until those come who were promised it, and why."""
-
-
-MOST_SAID = 256
-"""Diagnoses of single rows that are kept to be recognised."""
-
-Crowded = dict[int, tuple[int, "Sequence[Pod]", Diagnosis | None]]
-"""Row -> its generation, who was promised it, and why a pod doesn't fit beside them (None: it does)."""
 
 
 class Filtering:
@@ -68,7 +63,6 @@ class Filtering:
             if isinstance(plugin, NodeFilterPlugin) and not isinstance(plugin, FilterPlugin)
         )
         self._metrics = metrics
-        self._said: dict[Hashable, Diagnosis] = {}
 
     def filter(self, state: CycleState, pod: Pod, nodes: Nodes, trace: Trace) -> Flags:
         passed = trace.allowed
@@ -98,18 +92,17 @@ class Filtering:
         self._metrics.point("Filter", "Success", began)
         return passed
 
-    def fits_own(
-        self, state: CycleState, pod: Pod, nodes: Nodes, own: int, promised: Mapping[int, Sequence[Pod]]
-    ) -> Flags | None:
+    def fits_own(self, state: CycleState, pod: Pod, nodes: Nodes, own: int, promised: Promised | None) -> Flags | None:
         """bool[size], true for the one row, if the pod can go to the node that it was promised."""
         part = nodes.take([own])
-        trace = Trace(part.valid)
-        if not self.filter(state, pod, part, trace).item(0):
+        if not self.filter(state, pod, part, Trace(part.valid)).item(0):
+            return None
+        others = () if promised is None else promised.on(own)
+        if others and self._with(state, pod, nodes, own, others) is not None:
             return None
         feasible = np.zeros(nodes.size, np.bool_)
         feasible[own] = True
-        feasible = self.leave_promised(state, pod, nodes, feasible, promised=promised, trace=trace)
-        return feasible if feasible.any() else None
+        return feasible
 
     def leave_promised(
         self,
@@ -118,7 +111,7 @@ class Filtering:
         nodes: Nodes,
         feasible: Flags,
         *,
-        promised: Mapping[int, Sequence[Pod]],
+        promised: Promised,
         trace: Trace,
         known: Crowded | None = None,
     ) -> Flags:
@@ -129,33 +122,13 @@ class Filtering:
         Args:
             known: What was found for pods that are alike; it is brought up to date.
         """
-        among = np.fromiter(promised, np.int64, len(promised))
-        rows = among[feasible[among]].tolist()
-        if not rows:
+        if not promised:
             return feasible
-        left = feasible.copy()
-        for row in rows:
-            more, generation = promised[row], nodes.generation.item(row)
-            entry = None if known is None else known.get(row)
-            if entry is not None and entry[0] == generation and entry[1] is more:
-                found = entry[2]
-            else:
-                found = self._alike(self._with(state, pod, nodes, row, more))
-                if known is not None:
-                    known[row] = (generation, more, found)
-            if found is not None:
-                left[row] = False
-                trace.promised.append((row, found))
-        return left
-
-    def _alike(self, found: Diagnosis | None) -> Diagnosis | None:
-        """The same object for all rows of which the same is said."""
-        if found is None:
-            return None
-        key = (tuple(sorted(found.counts.items())), found.plugins, found.resolvable is None)
-        if len(self._said) > MOST_SAID:
-            self._said.clear()
-        return self._said.setdefault(key, found)
+        trace.crowded = Crowded(nodes.size) if known is None else known
+        crowded = trace.crowded.among(
+            feasible, nodes, promised, lambda row, more: self._with(state, pod, nodes, row, more)
+        )
+        return feasible & ~crowded
 
     def _with(self, state: CycleState, pod: Pod, nodes: Nodes, row: int, more: Sequence[Pod]) -> Diagnosis | None:
         """Why a pod doesn't fit one row with these pods on it too; None when it does."""
@@ -190,7 +163,7 @@ class Filtering:
             remaining = remaining & verdict
         for name, refusals in trace.refusals:
             found.add(name, refusals, remaining)
-        for with_promised, rows in _by_diagnosis(trace.promised):
+        for with_promised, rows in () if trace.crowded is None else trace.crowded.diagnoses():
             found.join(with_promised, rows)
         return Diagnosis(
             nodes.count,
@@ -198,11 +171,3 @@ class Filtering:
             frozenset(found.plugins),
             resolvable=found.resolvable if found.resolvable.any() else None,
         )
-
-
-def _by_diagnosis(promised: Iterable[tuple[int, Diagnosis]]) -> list[tuple[Diagnosis, list[int]]]:
-    """The rows of each diagnosis."""
-    found: dict[int, tuple[Diagnosis, list[int]]] = {}
-    for row, diagnosis in promised:
-        found.setdefault(id(diagnosis), (diagnosis, []))[1].append(row)
-    return list(found.values())

@@ -35,10 +35,11 @@ class Reasons:
                 if refusal.code is not Code.UNSCHEDULABLE:
                     self.resolvable &= ~rows
 
-    def join(self, found: Diagnosis, rows: Sequence[int]) -> None:
+    def join(self, found: Diagnosis, rows: Flags) -> None:
         """What was found of each of these rows alone."""
         self.plugins |= found.plugins
+        times = int(np.count_nonzero(rows))
         for reason, count in found.counts.items():
-            self.counts[reason] = self.counts.get(reason, 0) + count * len(rows)
+            self.counts[reason] = self.counts.get(reason, 0) + count * times
         if found.resolvable is None:
-            self.resolvable[list(rows)] = False
+            self.resolvable &= ~rows

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from replica.framework.evaluation import Evaluator
     from replica.framework.filtering import Filtering
     from replica.framework.interface import Handle, PostFilterPlugin, PreFilterExtensions, RowFilterPlugin
-    from replica.framework.promises import Promises
+    from replica.framework.promises import Promised, Promises
     from replica.framework.status import Status
 
 
@@ -70,12 +70,10 @@ class FilterTrial:
     """One pod's attempts, one node after the other.
 
     Attributes:
-        promised: Row -> the pods of equal or higher priority that were promised the node.
+        promised: Where pods of equal or higher priority were promised room.
     """
 
-    def __init__(
-        self, filtering: Filtering, state: CycleState, pod: Pod, nodes: Nodes, promised: Mapping[int, Sequence[Pod]]
-    ) -> None:
+    def __init__(self, filtering: Filtering, state: CycleState, pod: Pod, nodes: Nodes, promised: Promised) -> None:
         self.promised = promised
         self._subject = _Subject(filtering, state, pod, nodes)
         self._filters = self._subject.row_filters()
@@ -85,7 +83,7 @@ class FilterTrial:
         """An attempt on one node. The one before is over."""
         subject = self._subject
         there = subject.nodes.pods[row]
-        promised = [pod for pod in self.promised.get(row, ()) if pod.uid not in there]
+        promised = [pod for pod in self.promised.on(row) if pod.uid not in there]
         if self._filters is None or int(subject.nodes.requested[:, row].max()) >= DEMAND_LIMIT:
             return _PartAttempt(subject, row, promised)
         if self._table is None:

@@ -12,12 +12,13 @@ from replica.framework import victims as framework
 from replica.preemption.victims import Victims, by_importance, choose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping
 
     from replica.api.pods import Pod
     from replica.cache.nodes import Amounts, Flags, Nodes
     from replica.framework.attempts import Trial
     from replica.framework.disruptions import Budgets
+    from replica.framework.promises import Promised
     from replica.framework.victims import Advisers
 
 NO_VICTIMS: Final = "No preemption victims found for incoming pod"
@@ -58,7 +59,7 @@ class Outcomes:
         self._seen = np.zeros(size, np.int64)
         self._budgets = np.full(size, -1, np.int64)
         self._known = np.full(size, -1, np.int64)
-        self._promised: dict[int, Sequence[Pod]] = {}
+        self._stamps = np.zeros(size, np.int64)
         self.ok = np.zeros(size, np.bool_)
         self.harm = np.zeros((4, size), np.int64)
         self.started = np.zeros(size, np.float64)
@@ -69,14 +70,11 @@ class Outcomes:
     def size(self) -> int:
         return len(self.victims)
 
-    def fresh(self, nodes: Nodes, budgets: Budgets, promised: Mapping[int, Sequence[Pod]]) -> Flags:
+    def fresh(self, nodes: Nodes, budgets: Budgets, promised: Promised) -> Flags:
         """bool[row]: what is known of the node still holds."""
         holds: Flags = (self._seen == nodes.generation) & (self._known == budgets.budgets_version)
         holds &= (self._budgets < 0) | (self._budgets == budgets.version)
-        mine = self._promised
-        changed = [row for row, pods in promised.items() if mine.get(row) is not pods]
-        changed += [row for row in mine if row not in promised]
-        holds[changed] = False
+        holds &= self._stamps == promised.stamps
         return holds
 
     def put(
@@ -85,7 +83,7 @@ class Outcomes:
         victims: Victims | None,
         *,
         nodes: Nodes,
-        promised: Sequence[Pod],
+        promised: Promised,
         budgets: Budgets,
         asked: bool,
     ) -> None:
@@ -97,10 +95,7 @@ class Outcomes:
         self._seen[row] = nodes.generation[row]
         self._known[row] = budgets.budgets_version
         self._budgets[row] = budgets.version if asked else -1
-        if promised:
-            self._promised[row] = promised
-        else:
-            self._promised.pop(row, None)
+        self._stamps[row] = promised.stamps[row]
         self.ok[row] = victims is not None
         self.victims[row], self.reasons[row] = victims, None
         if victims is not None:
@@ -251,7 +246,7 @@ class Search:
             row,
             victims,
             nodes=nodes,
-            promised=trial.promised.get(row, ()),
+            promised=trial.promised,
             budgets=self._budgets,
             asked=asked,
         )
