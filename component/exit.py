@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import os
 import stat
@@ -10,6 +11,7 @@ import threading
 from typing import TYPE_CHECKING, NoReturn
 
 from component import logs
+from component.hard_exit import HardExit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +21,15 @@ if TYPE_CHECKING:
     Step = tuple[str, Callable[[float], object]]
 
 AT_ONCE = 1e-3
-"""Seconds that a moment already past is away: the timer takes nothing shorter."""
+"""Seconds that a moment already past is away: 0 would disarm the timer."""
+
+NOTICE = 0.1
+"""Seconds before the hard exit at which the stacks are written."""
+
+LONG = 60.0
+"""Seconds after which the thread that writes them looks again, while nothing is armed."""
+
+LAST_WORDS = "The time for an orderly end is over. The stacks of all threads:\n"
 
 RESERVE = 0.1
 """The part of a bound kept for the last lines of stdout and stderr, and once more for ending before the watchdog."""
@@ -33,8 +43,8 @@ _log = logs.get(__name__)
 class Watchdog:
     """Ends the process with code 1 at a given moment, even when a thread holds the interpreter's lock for ever.
 
-    The stacks of all threads go to standard error first. A process has one such timer: make one watchdog.
-    The timer counts CLOCK_MONOTONIC, so it is late by the time that the system was suspended since it was armed.
+    The stacks of all threads go to standard error just before, if the interpreter runs at all by then. The time goes on
+    while the process is stopped or the system is suspended.
 
     Args:
         stacks: False: leave without a word.
@@ -43,8 +53,10 @@ class Watchdog:
     def __init__(self, clock: Clock, *, stacks: bool = True) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._fd = _stderr_that_never_blocks() if stacks else _nowhere()
+        self._exit: HardExit | None = None
         self._at: float | None = None
+        self._sooner = threading.Event()
+        self._stacks = _stderr_that_never_blocks() if stacks else None
 
     @property
     def armed_at(self) -> float | None:
@@ -54,9 +66,14 @@ class Watchdog:
     def arm(self, at: float) -> None:
         """Exit at `at` on the clock given, instead of at any moment armed earlier."""
         with self._lock:
-            self._at = at
-            seconds = max(at - self._clock.now(), AT_ONCE)
-            faulthandler.dump_traceback_later(seconds, exit=True, file=self._fd)
+            if self._exit is None:
+                self._exit = HardExit(1)
+                if self._stacks is not None:
+                    self._watch_out(self._stacks)
+            before, self._at = self._at, at
+            self._exit.arm(max(at - self._clock.now(), AT_ONCE))
+        if before is None or at < before:
+            self._sooner.set()
 
     def arm_by(self, at: float) -> None:
         """Exit at `at`, or at the moment already armed if that is sooner."""
@@ -66,7 +83,25 @@ class Watchdog:
         """Don't exit."""
         with self._lock:
             self._at = None
-            faulthandler.cancel_dump_traceback_later()
+            if self._exit is not None:
+                self._exit.disarm()
+
+    def _watch_out(self, fd: int) -> None:
+        def run() -> None:
+            while (left := self._left()) > 0:
+                if self._clock.wait(self._sooner, left):
+                    self._sooner.clear()
+            with contextlib.suppress(OSError):  # nobody reads it
+                os.write(fd, LAST_WORDS.encode())
+                faulthandler.dump_traceback(fd, all_threads=True)
+
+        with contextlib.suppress(RuntimeError):  # no thread is to be had: the exit needs none
+            threading.Thread(target=run, name="watchdog", daemon=True).start()
+
+    def _left(self) -> float:
+        """Seconds until the stacks are due, or until it is to be asked again."""
+        at = self._at
+        return LONG if at is None else at - NOTICE - self._clock.now()
 
 
 def leave(

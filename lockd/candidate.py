@@ -91,7 +91,7 @@ class Registration:
                 self._beat(period)
                 failing = False
             except StoreError as error:
-                if not failing:
+                if not (failing or stop.is_set()):  # what is cut short by the end says nothing about etcd
                     _log.warning("candidate key not kept", key=self._key, error=str(error))
                 failing = True
             self._clock.wait(stop, period)

@@ -299,12 +299,10 @@ class Elector:
 
     def _read(self) -> None:
         def done(answer: View | StoreError) -> None:
-            if isinstance(answer, View):
-                self._note(None)
-                self._inbox.put(answer)
-                return
-            self._note(answer)
-            self._inbox.put(ReadFailed())
+            error = None if isinstance(answer, View) else answer
+            if error or self._election.unsettled is None:  # a full etcd still reads: the answer to the write counts
+                self._note(error)
+            self._inbox.put(answer if isinstance(answer, View) else ReadFailed())
 
         self._calls.add(self._store.read(done, timeout=self.config.renew_deadline))
 

@@ -2,13 +2,12 @@
 
 It stops itself (SIGSTOP) in front of the bind of a pod `late-bind`, or of the status of a pod `late-status`. Whoever
 lets it go on (SIGCONT) after the lease has run out sees that write go out late. All that would keep it back then is
-out of order: the process believes that its term lasts, its watchdog is disarmed, and its elector waits until the write
+out of order: the process believes that its term lasts, it has no watchdog, and its elector waits until the write
 is answered. What is left is etcd.
 """
 
 from __future__ import annotations
 
-import faulthandler
 import signal
 import threading
 
@@ -29,14 +28,13 @@ def stop_here() -> None:
     if stopped.is_set():
         return
     stopped.set()
-    Watchdog.arm = lambda self, at: None
     Leadership.holds = lambda self, now: True
-    faulthandler.cancel_dump_traceback_later()
     signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
 
 
 def plant() -> None:
     """Put it in."""
+    Watchdog.arm = lambda self, at: None
     send, make, become, fenced = Binder._send, writer.TermWriter.__init__, Elector._become, Leadership.fenced
 
     def late_send(self, flight):

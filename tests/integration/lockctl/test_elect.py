@@ -113,7 +113,7 @@ def test_those_who_do_not_hold_the_lock(elect, gateway, lock, tmp_path):
     wait_for(tmp_path / "log")
     held = f"it is held by {record(gateway, lock).holder_identity}\n"
     waiting = elect("touch", str(tmp_path / "ran"))
-    trying, hurried = elect("true", options=("--try",)), elect("true", options=("--timeout=1s",))
+    trying, hurried = elect("true", options=("--try",)), elect("true", options=("--timeout=5s",))
     assert trying.end() == (3, "", f"error: the lock kube-system/{NAME} is not free, {held}")
     assert hurried.end() == (3, "", f"error: the lock kube-system/{NAME} was not to be had in time, {held}")
     eventually(lambda: len(gateway.range(lock.candidates, prefix=True, timeout=5.0).kvs) == 2, within=30.0)

@@ -36,7 +36,8 @@ def test_an_etcd_that_goes_is_told_and_terms_outlive_a_short_outage(prefix):
         check = pb.CheckRequest(lock=pb.Lock(name=NAME), fencing_token=token)
         with pytest.raises(grpc.RpcError) as refused:
             LockServiceStub(channel).Check(check, timeout=1.0)
-        assert refused.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+        late = {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE}  # told by the client, or by the daemon
+        assert refused.value.code() in late
         heal(own)
         seen = len(one.all("kept_alive"))
         eventually(lambda: len(one.all("kept_alive")) > seen, within=30.0, what="it is kept alive again")

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
 
+from component.clock import SystemClock
+from tests.harness.wait import eventually
+
+CLOCK = SystemClock()
+
 BEGIN = """
 import ctypes, os, sys, threading
 from component.clock import SystemClock
+from component import exit as leaving
 from component.exit import Watchdog, leave
 clock = SystemClock()
 HANG = 2.5  # leaves a busy machine a quarter of a second between giving up and the watchdog
@@ -35,8 +42,84 @@ def run(code, **options):
 class TestWatchdog:
     def test_ends_a_process_whose_interpreter_is_held(self):
         ended = run("Watchdog(clock).arm(clock.now() + 0.2); hold_the_interpreter()")
+        assert (ended.returncode, ended.stderr) == (1, "")
+
+    def test_the_stacks_of_one_that_runs_on_are_told(self):
+        ended = run("""
+            leaving.NOTICE = 1.0  # a busy machine has time for the stacks
+            def run_on():
+                threading.Event().wait()
+            Watchdog(clock).arm(clock.now() + 2.0)
+            run_on()
+        """)
         assert ended.returncode == 1
-        assert "hold_the_interpreter" in ended.stderr
+        assert ended.stderr.startswith("The time for an orderly end is over.")
+        assert "in run_on" in ended.stderr
+
+    def test_not_if_it_was_armed_again_in_time(self):
+        ended = run("""
+            watchdog = Watchdog(clock)
+            leaving.NOTICE = 1.0
+            for later in range(20):
+                watchdog.arm(clock.now() + 3.0)
+                clock.wait(threading.Event(), 0.02)
+            watchdog.arm(clock.now() + 1000)
+            clock.wait(threading.Event(), 2.5)
+            os._exit(7)
+        """)
+        assert (ended.returncode, ended.stderr) == (7, "")
+
+    def test_stacks_are_told_in_time_for_a_sooner_moment(self):
+        ended = run("""
+            watchdog = Watchdog(clock)
+            leaving.NOTICE = 1.0
+            watchdog.arm(clock.now() + 1000)
+            clock.wait(threading.Event(), 0.1)
+            watchdog.arm(clock.now() + 2.0)
+            threading.Event().wait()
+        """)
+        assert (ended.returncode, ended.stderr[:8]) == (1, "The time")
+
+    def test_without_a_word_if_so_asked(self):
+        ended = run("Watchdog(clock, stacks=False).arm(clock.now() + 0.3); threading.Event().wait()")
+        assert (ended.returncode, ended.stderr) == (1, "")
+
+    def test_its_time_goes_on_while_the_process_is_stopped(self):
+        code = "Watchdog(clock).arm(clock.now() + 0.5); print('armed', flush=True); threading.Event().wait()"
+        command = [sys.executable, "-c", BEGIN + code]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout.readline() == "armed\n"
+            process.send_signal(signal.SIGSTOP)
+            end = CLOCK.now() + 0.5
+            eventually(lambda: CLOCK.now() >= end, within=LONG)
+            process.send_signal(signal.SIGCONT)
+            assert process.wait(LONG) == 1
+
+    def test_it_is_tried_again_when_no_thread_is_to_be_had(self):
+        ended = run("""
+            import resource
+            watchdog = Watchdog(clock, stacks=False)
+            watchdog.arm(clock.now() + 0.2)
+            _, most = resource.getrlimit(resource.RLIMIT_AS)
+            resource.setrlimit(resource.RLIMIT_AS, (1, most))  # no memory for its stack
+            clock.wait(threading.Event(), 1.0)
+            os.write(1, b"still there")
+            resource.setrlimit(resource.RLIMIT_AS, (most, most))
+            clock.wait(threading.Event(), 5.0)
+            os._exit(7)
+        """)
+        assert (ended.returncode, ended.stdout) == (1, "still there")
+
+    def test_one_that_can_have_no_timer_is_told(self):
+        ended = run("""
+            import resource
+            resource.setrlimit(resource.RLIMIT_SIGPENDING, (0, 0))
+            try:
+                Watchdog(clock).arm(clock.now() + 1000)
+            except OSError as error:
+                print(error)
+        """)
+        assert ended.stdout.startswith("[Errno 11] no timer for the end of the process: ")
 
     def test_a_moment_that_is_past_means_at_once(self):
         assert run("Watchdog(clock).arm(clock.now() - 5); hold_the_interpreter()").returncode == 1
@@ -81,7 +164,7 @@ class TestWatchdog:
                 except BlockingIOError:
                     break
             os.set_blocking(writing, True)
-            ended = run("Watchdog(clock).arm(clock.now() + 0.2); hold_the_interpreter()", stderr=writing)
+            ended = run("Watchdog(clock).arm(clock.now() + 0.5); threading.Event().wait()", stderr=writing)
         finally:
             os.close(reading)
             os.close(writing)
@@ -91,13 +174,14 @@ class TestWatchdog:
         path = tmp_path / "stderr"
         with path.open("w") as stderr:
             ended = run(
-                "print('before', file=sys.stderr); Watchdog(clock).arm(clock.now() + 0.2); hold_the_interpreter()",
+                "leaving.NOTICE = 1.0; print('before', file=sys.stderr)\n"
+                "Watchdog(clock).arm(clock.now() + 2.0); threading.Event().wait()",
                 stderr=stderr,
             )
         assert ended.returncode == 1
         text = path.read_text()
-        assert text.startswith("before\nTimeout (")
-        assert "hold_the_interpreter" in text
+        assert text.startswith("before\nThe time for an orderly end is over.")
+        assert "Thread 0x" in text
 
     def test_works_with_standard_error_closed(self):
         assert run("os.close(2); Watchdog(clock).arm(clock.now() + 0.2); hold_the_interpreter()").returncode == 1

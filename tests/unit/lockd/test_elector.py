@@ -9,7 +9,7 @@ import pytest
 from component.clock import SystemClock
 from lockd.config import ElectionConfig
 from lockd.elector import Callbacks, Elector
-from lockd.errors import HistoryLost, LeaseNotFound, Unavailable
+from lockd.errors import HistoryLost, LeaseNotFound, NoSpace, Unavailable
 from lockd.ports import Acquire, Put, Release, Renew
 from lockd.signals import StopReason
 from tests.harness.record_store import LOCK, MemoryRecordStore
@@ -338,6 +338,19 @@ def test_trouble_with_etcd_is_told_once_and_so_is_its_end(store):
     assert run.degraded[1:] == [None]
     assert run.elector.trouble() is None
     run.end()
+
+
+def test_a_read_that_is_answered_late_is_no_end_of_the_trouble_with_a_write(store):
+    store.refuse, store.error = 10**6, NoSpace("database space exceeded")
+    run = Run(store)
+    eventually(lambda: run.degraded, within=5.0)
+    run.elector._read()
+    assert "database space exceeded" in run.elector.trouble()
+    assert len(run.degraded) == 1
+    store.refuse = 0
+    leading(run)
+    run.end()
+    assert run.degraded[1:] == [None]
 
 
 def test_what_is_cancelled_at_the_end_is_no_trouble_with_etcd(store):
