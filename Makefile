@@ -10,7 +10,7 @@ BIN := .venv/bin
 STAMP := .venv/.set-up
 PYTEST := $(BIN)/python -m pytest -q
 
-.PHONY: help setup demo test verify gen lock mutants bench chaos up down logs leader kill bases clean
+.PHONY: help setup demo test verify gen lock mutants bench chaos up down logs leader kill bases docked clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
@@ -27,7 +27,7 @@ demo: $(STAMP) ## show two fenced hand-offs on a real etcd; ARGS=--defaults for 
 test: $(STAMP) ## run the tests: pure ones on all cores, then the others, which mostly wait, two at a time; slow ones: `make chaos`
 	@$(BIN)/python -m compileall -q component lockd replica chaos tests  # the many processes that tests start are to share it
 	$(PYTEST) -n auto -m "not slow" tests/unit tests/simulation
-	$(PYTEST) -n 2 --dist loadfile -m "not slow" --ignore=tests/unit --ignore=tests/simulation tests
+	$(PYTEST) -n 2 --dist loadfile -m "not slow and not compose" --ignore=tests/unit --ignore=tests/simulation tests
 
 verify: $(STAMP) ## check format, lint, types, imports, dependencies, spelling, generated code, lock file
 	$(BIN)/ruff format --check --quiet .
@@ -74,6 +74,9 @@ kill: ## kill -9 its leader, and tell who leads next and how soon
 
 bases: ## make its base images from Debian packages, for where no registry can be reached
 	@$(PYTHON) -m tools.bases $(ARGS)
+
+docked: $(STAMP) ## run the tests of the cluster in Docker
+	$(PYTEST) -s -p no:randomly tests/compose
 
 clean: ## remove .venv and what tools left
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage*

@@ -89,10 +89,7 @@ class Health:
             _log.info("health check recovered", path=f"/{self._kind}", check=name)
 
     def _problem(self, check: Check) -> str | None:
-        try:
-            problem = check.probe()
-        except Exception as error:  # noqa: BLE001 - a check that can't be made has failed
-            problem = f"{type(error).__name__}: {error}"
+        problem = _said(check)
         with self._lock:
             self._last[check.name] = problem is None
             self._asked[check.name, "success" if problem is None else "error"] += 1
@@ -108,6 +105,19 @@ class Health:
                 (count, {"name": name, "type": self._kind, "status": status})
                 for (name, status), count in self._asked.items()
             ]
+
+
+def first_problem(checks: Iterable[Check], kind: str) -> str | None:
+    """What is wrong on one of the paths, such as `readyz`, in a few words; None when all is well."""
+    problems = (_said(check) for check in checks if kind in check.on)
+    return next((problem for problem in problems if problem is not None), None)
+
+
+def _said(check: Check) -> str | None:
+    try:
+        return check.probe()
+    except Exception as error:  # noqa: BLE001 - a check that can't be made has failed
+        return f"{type(error).__name__}: {error}"
 
 
 def _line(name: str, problems: dict[str, str | None]) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from ssl import _create_unverified_context
 from typing import TYPE_CHECKING, TypeVar
 
-from tools import explaining
+from tools import certs, explaining
 from tools.engine import (
     FAILED,
     TIMED_OUT,
@@ -141,8 +141,9 @@ def variable(name: str) -> str:
 
 
 def build() -> None:
-    """Build the image of the project, unless another is named."""
-    if variable("LOCKD_IMAGE"):
+    """Build the image of the project; if another is named, have that one here."""
+    if named := variable("LOCKD_IMAGE"):
+        pull(named)
         return
     words = ["docker", "build", "--quiet", "--file", str(FOLDER / "Dockerfile"), "--tag", IMAGE]
     if base := variable("PYTHON_IMAGE"):
@@ -155,9 +156,19 @@ def build() -> None:
         raise explaining.explained(done.stderr or done.stdout)
 
 
+def pull(image: str) -> None:
+    """Get an image, unless it is here."""
+    if subprocess.run(["docker", "image", "inspect", image], capture_output=True, check=False).returncode:
+        done = subprocess.run(["docker", "pull", "--quiet", image], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise explaining.explained(done.stderr or done.stdout)
+
+
 def up(*, tls: bool, within: float) -> None:
     """Bring the cluster up, and return once all of it is healthy and one replica leads."""
     compose = Compose(tls=tls)
+    if tls and certs.ensure():
+        say("made authorities and certificates in compose/.tls")
     build()
     began = time.monotonic()
     say("starting the containers")

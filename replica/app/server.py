@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from component import logs
 from component.clock import SystemClock
 from component.endpoints import Endpoints
-from component.health import Check
+from component.health import Check, first_problem
 from component.lifecycle import Group
+from component.notify import Notifier
 from lockd.errors import HistoryLost, PermissionDenied
 from lockd.etcd.gateway import Gateway
 from lockd.etcd.witness import Witness
@@ -21,6 +22,7 @@ from replica.app.contender import Hooks, contender_of
 from replica.app.metrics import ReplicaMetrics
 from replica.app.pages import configz_page, flagz_page, leader_page, statusz_page
 from replica.app.reach import Reach
+from replica.app.reporting import Report
 from replica.app.resources import resources_page
 from replica.cache import mutation
 from replica.cache.informers import Informers
@@ -88,18 +90,28 @@ class Replica:
         )
         self.elector = contender_of(config, self._election_gateway, hooks, clock)
         self._metrics = ReplicaMetrics(self._informers.hub, lag, self.elector.trouble)
+        checks = (
+            Check("leaderElection", self.elector.check, ("healthz", "readyz")),
+            Check("etcd", self.elector.trouble, ("readyz",)),
+            Check("sched-handler-sync", self._caches.problem, ("readyz",)),
+            Check("shutdown", lambda: "stopping" if self._stop.is_set() else None, ("readyz",)),
+        )
+        self._notifier = Notifier.of(os.environ)
+        self._report = Report(
+            self._notifier,
+            unready=lambda: first_problem(checks, "readyz"),
+            unwell=lambda: first_problem(checks, "healthz"),
+            leads=self._leads,
+            leader=lambda: self.elector.leader,
+            clock=clock,
+        )
         serving = config.serving
         authenticate, authorize = serving.who(clock)
         self._endpoints = Endpoints(
             serving.address,
             serving.port,
             group=self._group,
-            checks=(
-                Check("leaderElection", self.elector.check, ("healthz", "readyz")),
-                Check("etcd", self.elector.trouble, ("readyz",)),
-                Check("sched-handler-sync", self._caches.problem, ("readyz",)),
-                Check("shutdown", lambda: "stopping" if self._stop.is_set() else None, ("readyz",)),
-            ),
+            checks=checks,
             metrics=metrics.render,
             routes={
                 "/leader": leader_page(config, self.elector, clock),
@@ -137,6 +149,8 @@ class Replica:
         """
         self.elector.listen()
         self.port = self._endpoints.start()
+        if self._notifier:
+            self._group.spawn("systemd", self._report.run, self._stop)
         if self.config.serving.exposed:
             _log.warning("http is served in the clear beyond this host", address=self.config.serving.address)
         return self.port
@@ -234,6 +248,7 @@ class Replica:
         return Outcome(0 if failure is None else 1, self.clock.now())
 
     def _close(self, seconds: float) -> None:
+        self._stop.set()
         self._endpoints.close()
         self._assembly.broadcaster.close()
         self._assembly.queue.close()

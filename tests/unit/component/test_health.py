@@ -7,7 +7,7 @@ import pytest
 
 from component import logs
 from component.handlers import Request, with_info
-from component.health import Check, Health
+from component.health import Check, Health, first_problem
 
 
 def ask(health, target):
@@ -93,3 +93,16 @@ def test_a_change_is_logged_once(lines):
         ask(health, "/healthz?exclude=etcd")
     assert lines.getvalue().count("WARNING health check failed path=/healthz check=etcd problem=down") == 1
     assert lines.getvalue().count("INFO health check recovered path=/healthz check=etcd") == 1
+
+
+class TestTheFirstProblem:
+    def test_it_is_one_of_its_path(self):
+        checks = [GOOD, Check("etcd", lambda: "no leader", ("readyz",)), BAD]
+        assert first_problem(checks, "readyz") == "no leader"
+        assert first_problem(checks, "healthz") == "no renewal\nfor 35 s"
+
+    def test_there_may_be_none(self):
+        assert first_problem([GOOD], "readyz") is None
+
+    def test_a_check_that_cannot_be_made_is_one(self):
+        assert first_problem([RAISING], "readyz") == "TimeoutError: no reply"

@@ -1,0 +1,188 @@
+"""The cluster in Docker, as `make up` brings it up: one for all tests here, with pods that keep coming."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from datetime import datetime
+
+import pytest
+
+from tests.harness import engine
+from tests.harness.engine import WITHIN, Docked
+from tests.harness.wait import eventually
+from tools import compose as tool
+from tools.engine import docker
+
+pytestmark = [pytest.mark.compose, pytest.mark.timeout(2 * WITHIN)]
+
+LARGEST = 150e6
+"""Bytes of the image beyond its base."""
+
+GRACE = 7.0
+"""Seconds of a drain and the exit bound: what an orderly end takes at most."""
+
+LOCK = "kube-scheduler"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    engine.needed()
+    with Docked(COMPOSE_PROFILES="demo") as made:
+        yield made
+
+
+def seconds(stamp):
+    """Of an RFC 3339 stamp, with as many digits as docker likes."""
+    return datetime.fromisoformat(re.sub(r"(\.\d{6})\d*", r"\1", stamp)).timestamp()
+
+
+def history(cluster, container):
+    """The terms so far, oldest first."""
+    return json.loads(cluster.run(container, "lockctl", "history", LOCK, "-o", "json"))["terms"]
+
+
+def someone_else_leads(cluster, but):
+    return eventually(
+        lambda: (found := cluster.leader()) is not None and found.id != but.id and found, within=WITHIN, what="an heir"
+    )
+
+
+def stands_by(container):
+    return tool.ask(container).leads is False
+
+
+def whole(cluster):
+    """Wait until all three replicas are there and one leads: what a test before did is over."""
+
+    def there():
+        leads = [tool.ask(each).leads for each in cluster.replicas()]
+        return (leads.count(True), leads.count(False)) == (1, 2)
+
+    eventually(there, within=WITHIN)
+
+
+def test_all_is_healthy_and_said_so(cluster):
+    print(cluster.told)
+    found = cluster.containers()
+    assert sorted(found) == [
+        *("demo", "etcd-1", "etcd-2", "etcd-3", "lockd", "replica-1", "replica-2", "replica-3"),
+    ]
+    assert {each.status for each in found.values()} <= {"healthy", "running"}
+    assert re.search(r"replica-[123] leads: http://127\.0\.0\.1:\d+/statusz", cluster.told)
+    asked = cluster.make("leader")
+    assert asked.code == 0
+    assert asked.stdout.count("stands by") == 2
+
+
+def test_labels_say_what_may_be_done_to_a_container(cluster):
+    roles = {name: each.labels["lockd.role"] for name, each in cluster.containers().items()}
+    assert roles == {
+        **{f"etcd-{number}": "etcd" for number in (1, 2, 3)},
+        **{f"replica-{number}": "replica" for number in (1, 2, 3)},
+        "lockd": "lockd",
+        "demo": "demo",
+    }
+
+
+def test_pods_that_come_are_bound_and_the_history_is_right(cluster):
+    one = cluster.replicas()[0]
+
+    def bound():
+        pods = json.loads(cluster.run(one, "replicactl", "get", "pods", "-n", "chaos", "-o", "json"))["items"]
+        return [pod for pod in pods if pod["spec"].get("nodeName")]
+
+    eventually(bound, within=WITHIN, what="a pod has a node")
+    assert "error" not in cluster.run(one, "chaosctl", "audit", "--wait", f"{WITHIN / 2}s")
+
+
+def test_the_image_is_small_and_holds_no_secret(cluster):
+    replica = cluster.inspect(cluster.replicas()[0])
+    image = json.loads(docker("image", "inspect", replica["Image"]))[0]
+    base = json.loads(docker("image", "inspect", tool.variable("PYTHON_IMAGE") or "python:3.12.11-slim-bookworm"))[0]
+    beyond = image["Size"] - base["Size"]
+    print(f"the image is {beyond / 1e6:.0f} MB beyond its base of {base['Size'] / 1e6:.0f} MB")
+    assert beyond < LARGEST
+    suspicious = re.compile(r"PASSWORD|SECRET|TOKEN|://[^/@ ]+@", re.IGNORECASE)
+    assert not [each for each in image["Config"]["Env"] if suspicious.search(each)]
+    assert not suspicious.search(docker("history", "--no-trunc", "--format", "{{.CreatedBy}}", replica["Image"]))
+    names = ("-name", "*.key", "-o", "-name", ".env", "-o", "-name", ".git")
+    assert cluster.run(cluster.replicas()[0], "find", "/opt", *names) == ""
+
+
+def test_nothing_of_it_runs_as_root(cluster):
+    for name, each in cluster.containers().items():
+        if each.labels["lockd.role"] == "etcd":
+            continue  # etcd's own image decides that
+        assert cluster.inspect(each)["Config"]["User"] == "65532:65532", name
+        owners = docker("top", each.id, "-eo", "uid,pid").splitlines()[1:]
+        assert {line.split()[0] for line in owners} == {"65532"}, name
+
+
+def test_a_leader_that_dies_is_replaced_and_comes_back_as_a_standby(cluster):
+    whole(cluster)
+    killed = cluster.leader()
+    before = cluster.inspect(killed)["RestartCount"]
+    said = cluster.make("kill")
+    print(said.stdout)
+    assert said.code == 0, said.stderr
+    assert f"killed {killed.service}, the leader" in said.stdout
+    assert f"{killed.service} stands by again" in said.stdout
+    assert someone_else_leads(cluster, killed)
+    after = cluster.inspect(killed)
+    assert after["RestartCount"] == before + 1
+    assert stands_by(killed)
+    assert history(cluster, killed)[-1]["takeover"] == "evidence"
+
+
+def test_a_leader_that_is_stopped_releases_and_exits_0(cluster):
+    whole(cluster)
+    stopped = cluster.leader()
+    docker("stop", stopped.id)
+    try:
+        heir = someone_else_leads(cluster, stopped)
+        state = cluster.inspect(stopped)["State"]
+        assert state["ExitCode"] == 0
+        ended, last = history(cluster, heir)[-2:]
+        assert ended["identity"].startswith(f"{stopped.service}_")
+        assert (ended["endedBy"], last["takeover"]) == ("released", "release")
+        until = f"{seconds(state['FinishedAt']) + 1:.0f}"
+        filters = ("--filter", f"container={stopped.id}", "--filter", "event=kill", "--since=10m", f"--until={until}")
+        asked = int(docker("events", *filters, "--format", "{{.TimeNano}}").split()[-1]) / 1e9
+        took = seconds(ended["until"]) - asked
+        print(
+            f"{stopped.service} had released {took * 1000:.0f} ms after docker stop, "
+            f"and ended after {(seconds(state['FinishedAt']) - asked) * 1000:.0f} ms"
+        )
+        assert took < GRACE
+    finally:
+        docker("start", stopped.id)
+    whole(cluster)
+
+
+def test_a_port_that_is_taken_is_one_line(cluster):
+    taken = Docked(REPLICA_1_PORT=str(cluster.ports["REPLICA_1_PORT"]))
+    try:
+        said = taken.make("up", "--within=60")
+        assert said.code == 1
+        port = cluster.ports["REPLICA_1_PORT"]
+        assert said.stderr == f"compose: port {port} of this host is taken: name another, or end what holds it\n"
+    finally:
+        assert taken.make("down").code == 0
+
+
+def test_an_image_that_is_not_there_is_one_line(cluster):
+    said = Docked(LOCKD_IMAGE="lockd-test-nowhere:1").make("up", "--within=60")
+    assert said.code in {1, 2}  # 1 where no registry can be reached, so that nobody can say
+    assert re.fullmatch(r"compose: (no container registry can be reached|there is no image) .*\n", said.stderr)
+
+
+def test_no_engine_is_one_line():
+    engine.needed()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    said = Docked().make("up", DOCKER_HOST=f"tcp://127.0.0.1:{port}")
+    assert said.code == 1
+    assert said.stderr.startswith(f"compose: no Docker engine answers at tcp://127.0.0.1:{port} (")
+    assert said.stderr.count("\n") == 1
