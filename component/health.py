@@ -115,9 +115,10 @@ def first_problem(checks: Iterable[Check], kind: str) -> str | None:
 
 def _said(check: Check) -> str | None:
     try:
-        return check.probe()
+        problem = check.probe()
     except Exception as error:  # noqa: BLE001 - a check that can't be made has failed
-        return f"{type(error).__name__}: {error}"
+        problem = f"{type(error).__name__}: {error}"
+    return problem
 
 
 def _line(name: str, problems: dict[str, str | None]) -> str:

@@ -64,7 +64,7 @@ BASES = {
         ("base-files", "ca-certificates", "coreutils", "dash", "libstdc++6", "python3", "python3-venv", "findutils"),
     ),
     "etcd": Base("ETCD_IMAGE", "lockd-base/etcd:debian", ("base-files", "etcd-client", "etcd-server")),
-    "prometheus": Base("PROMETHEUS_IMAGE", "lockd-base/prometheus:debian", ("base-files", "prometheus", "wget")),
+    "prometheus": Base("PROMETHEUS_IMAGE", "lockd-base/prometheus:debian", ("base-files", "prometheus")),
 }
 DEFAULT = ("python", "etcd")
 

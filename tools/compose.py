@@ -43,7 +43,8 @@ IMAGE = "lockd:local"
 """Of replicas, lockd and commands, where LOCKD_IMAGE names no other."""
 
 SERVED = 10259
-PROFILES = ("demo",)
+COLLECTOR = "http://collector:4317"
+PROFILES = ("demo", "observability", "prometheus")
 WELL = ("healthy", "running")
 POLL = 0.5
 HEALTHY_WITHIN = 180.0
@@ -118,7 +119,7 @@ class Compose:
     def run(self, *words: str, options: Sequence[str] = ()) -> str:
         """Run one of its commands; what that printed on stdout."""
         command = [*self.command, *options, *words]
-        done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=FOLDER, env=collected(), capture_output=True, text=True, check=False)
         if done.returncode:
             raise explaining.explained(done.stderr or done.stdout)
         return done.stdout
@@ -162,6 +163,14 @@ def pull(image: str) -> None:
         done = subprocess.run(["docker", "pull", "--quiet", image], capture_output=True, text=True, check=False)
         if done.returncode:
             raise explaining.explained(done.stderr or done.stdout)
+
+
+def collected() -> dict[str, str]:
+    """The environment of compose, in which replicas send spans to the collector if it is asked for."""
+    given = dict(os.environ)
+    if "observability" in variable("COMPOSE_PROFILES").split(",") and not variable("OTLP_ENDPOINT"):
+        given["OTLP_ENDPOINT"] = COLLECTOR
+    return given
 
 
 def up(*, tls: bool, within: float) -> None:

@@ -12,6 +12,9 @@ PORTS = {
     "10263": "REPLICA_3_PORT",
     "7600": "LOCKD_PORT",
     "7601": "LOCKD_HTTP_PORT",
+    "9090": "PROMETHEUS_PORT",
+    "3000": "GRAFANA_PORT",
+    "16686": "JAEGER_PORT",
 }
 """The variable by which each port can be another, as docker-compose.yml has them."""
 

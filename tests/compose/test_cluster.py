@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import urllib.request
 from datetime import datetime
 
 import pytest
@@ -29,7 +30,7 @@ LOCK = "kube-scheduler"
 @pytest.fixture(scope="module")
 def cluster():
     engine.needed()
-    with Docked(COMPOSE_PROFILES="demo") as made:
+    with Docked(COMPOSE_PROFILES="demo,prometheus") as made:
         yield made
 
 
@@ -67,7 +68,7 @@ def test_all_is_healthy_and_said_so(cluster):
     print(cluster.told)
     found = cluster.containers()
     assert sorted(found) == [
-        *("demo", "etcd-1", "etcd-2", "etcd-3", "lockd", "replica-1", "replica-2", "replica-3"),
+        *("demo", "etcd-1", "etcd-2", "etcd-3", "lockd", "prometheus", "replica-1", "replica-2", "replica-3"),
     ]
     assert {each.status for each in found.values()} <= {"healthy", "running"}
     assert re.search(r"replica-[123] leads: http://127\.0\.0\.1:\d+/statusz", cluster.told)
@@ -83,6 +84,7 @@ def test_labels_say_what_may_be_done_to_a_container(cluster):
         **{f"replica-{number}": "replica" for number in (1, 2, 3)},
         "lockd": "lockd",
         "demo": "demo",
+        "prometheus": "prometheus",
     }
 
 
@@ -95,6 +97,25 @@ def test_pods_that_come_are_bound_and_the_history_is_right(cluster):
 
     eventually(bound, within=WITHIN, what="a pod has a node")
     assert "error" not in cluster.run(one, "chaosctl", "audit", "--wait", f"{WITHIN / 2}s")
+
+
+def test_prometheus_scrapes_all_of_it_and_no_alert_fires(cluster):
+    def asked(path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{cluster.ports['PROMETHEUS_PORT']}{path}", timeout=10.0) as page:
+            return json.load(page)["data"]
+
+    def scraped():
+        targets = asked("/api/v1/targets?state=active")["activeTargets"]
+        up = sorted(each["labels"]["job"] for each in targets if each["health"] == "up")
+        return up == ["etcd"] * 3 + ["lockd"] + ["replica"] * 3
+
+    eventually(scraped, within=WITHIN)
+    rules = [rule for group in asked("/api/v1/rules")["groups"] for rule in group["rules"]]
+    assert len(rules) >= 8
+    assert {rule["health"] for rule in rules} <= {"ok", "unknown"}
+    # by leases that nobody lost, there is one leader
+    leads = asked("/api/v1/query?query=sum(leader_election_master_status)")["result"]
+    assert [each["value"][1] for each in leads] == ["1"]
 
 
 def test_the_image_is_small_and_holds_no_secret(cluster):
@@ -113,8 +134,8 @@ def test_the_image_is_small_and_holds_no_secret(cluster):
 
 def test_nothing_of_it_runs_as_root(cluster):
     for name, each in cluster.containers().items():
-        if each.labels["lockd.role"] == "etcd":
-            continue  # etcd's own image decides that
+        if each.labels["lockd.role"] in {"etcd", "prometheus"}:
+            continue  # images of others decide that
         assert cluster.inspect(each)["Config"]["User"] == "65532:65532", name
         owners = docker("top", each.id, "-eo", "uid,pid").splitlines()[1:]
         assert {line.split()[0] for line in owners} == {"65532"}, name

@@ -41,7 +41,14 @@ class Docked:
     """A cluster in Docker with a project and ports of its own; a context manager that leaves nothing."""
 
     def __init__(self, *, tls: bool = False, **variables: str) -> None:
-        names = ("REPLICA_1_PORT", "REPLICA_2_PORT", "REPLICA_3_PORT", "LOCKD_PORT", "LOCKD_HTTP_PORT")
+        names = (
+            "REPLICA_1_PORT",
+            "REPLICA_2_PORT",
+            "REPLICA_3_PORT",
+            "LOCKD_PORT",
+            "LOCKD_HTTP_PORT",
+            "PROMETHEUS_PORT",
+        )
         self.ports = dict(zip(names, free_ports(len(names)), strict=True))
         self.project = f"lockd-test-{uuid.uuid4().hex[:8]}"
         self._tls = tls
