@@ -61,7 +61,7 @@ class Candidacy:
         work_until: By when the work must have made progress.
         read_sent: When the last read was sent, while no read has been answered since.
         poll_at: When the next fallback read is due, in case the watch is silent.
-        read_after: Before when a read that just failed is not tried again.
+        read_after: Before when what is missing is not asked for: a read just failed, or it is on its way.
         evidence: The last that counted against a holder.
         lifeline: The keep-alives of the client that this candidacy is for; None: this process is the candidate itself.
         claim: The term to take up again. No other is begun instead.
@@ -190,6 +190,12 @@ class Candidacy:
             return self
         hold = replace(self.hold, record=replace(self.hold.record, presence_holdoff=new))
         return replace(self, hold=replace(hold, deposed=0) if marked else hold)
+
+    def await_rest(self, now: float) -> Self:
+        """A release is told one key after the other: the rest is on its way, and to ask would delay the takeover."""
+        if self.hold is not None or self.observed.is_whole or not self.observed.released_in_part:
+            return self
+        return replace(self, read_after=max(self.read_after, now + HASTE * self.config.attempt))
 
     def outdate(self, which: Which, seen: Seen) -> Self:
         """A key is not as an unsettled acquire wants it: the acquire does not stand, and never will."""

@@ -115,5 +115,5 @@ class ElectionConfig:
 
     @property
     def release_attempt(self) -> float:
-        """Seconds before the next copies of an unsettled release go out."""
+        """Seconds before the next copies of an unsettled release go out, to all members; the second ones go sooner."""
         return self.exit_seconds / 8

@@ -63,9 +63,9 @@ class Election(Candidacy):
             return self.end(self.gate_reason, now).observe(seen, now)
         match seen:
             case KeyEvent(which=Which.LEASE):
-                return self._see_lease(seen.seen, now)
+                return self._see_lease(seen.seen, now).await_rest(now)
             case KeyEvent(which=Which.TERM):
-                return self._see_term(seen.seen, now)
+                return self._see_term(seen.seen, now).await_rest(now)
             case KeyEvent(which=Which.HISTORY):
                 return replace(self, observed=self.observed.with_recorded(seen.seen))
             case KeyEvent(which=Which.SWITCHOVER):
@@ -291,8 +291,8 @@ class Election(Candidacy):
     def _send(self, transaction: Transaction, attempt: float, now: float) -> tuple[Election, Action]:
         fresh = Unsettled(transaction, first_sent=now, sent=now, next_copy=now + attempt)
         counted = replace(self, writes=self.writes + 1)
-        if isinstance(transaction, Release):
-            return replace(counted, releasing=fresh), transaction
+        if isinstance(transaction, Release):  # there is no time to find out whether its member serves at all
+            return replace(counted, releasing=replace(fresh, next_copy=now + HASTE * attempt)), transaction
         return replace(counted, unsettled=fresh, lifeline=self.lifeline and self.lifeline.begin()), transaction
 
     def _send_again(self, pending: Unsettled, attempt: float, now: float, until: float) -> tuple[Election, Action]:

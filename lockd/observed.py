@@ -135,6 +135,15 @@ class Observed:
         freed = self.lease.value is None or (self.record is not None and not self.record.holder_identity)
         return not freed or max(self.term.revision, self.read_revision) >= self.lease.revision
 
+    @property
+    def released_in_part(self) -> bool:
+        """Does the lease or the term tell of a release? Not before a first whole read: they are what there is, then."""
+        if not self.read_revision:
+            return False
+        lease_free = self.record is not None and not self.record.holder_identity
+        term_free = self.term_value is not None and not self.term_value.holder_identity
+        return lease_free or term_free
+
     def reaches(self, token: int) -> bool:
         """Is the term as seen of this token's time or later? A late answer may show an older one in good faith."""
         return self.term is not None and self.term.revision >= token

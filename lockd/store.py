@@ -107,7 +107,7 @@ class EtcdRecordStore:
             done(to_result(reply))
 
         txn = to_txn(self._lock, transaction, riders)
-        if isinstance(transaction, Release):  # there is no time to try one member after the other
+        if isinstance(transaction, Release) and copy:  # there is no time to try one member after the other
             members = len(self._gateway.connection.endpoints)
             return _All([self._gateway.send(txn, arrived, copy=each, timeout=timeout) for each in range(members)])
         return self._gateway.send(txn, arrived, copy=copy, timeout=timeout)

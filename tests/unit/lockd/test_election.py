@@ -87,13 +87,21 @@ def test_a_silent_watch_is_made_up_for_by_reading(store):
     assert b.leads
 
 
-def test_a_release_seen_by_half_is_read_whole_before_the_lock_is_taken(store):
-    """Lease and term are released at one revision but told one by one; the half would be a swap in vain."""
+@pytest.mark.parametrize("first", [Which.LEASE, Which.TERM])
+def test_a_release_seen_by_half_is_read_whole_before_the_lock_is_taken(store, first):
+    """Lease and term are released at one revision but told one by one; the half would be a swap in vain.
+
+    The rest is given a moment to come, since a read would delay the acquire that it leads to.
+    """
     a = leader(store)
     b = Candidate.of(store, "b")
     b.run()
     a.stop().work_ends().run()
-    b.later(0.1).see(KeyEvent(Which.LEASE, LOCK.lease, store.space.seen(LOCK.lease)))
+    key = LOCK.lease if first is Which.LEASE else LOCK.term
+    b.later(0.1).see(KeyEvent(first, key, store.space.seen(key)))
+    moment = 0.1 * b.election.config.attempt
+    assert b.decide() == Wait(pytest.approx(moment))
+    b.later(moment)
     action = b.decide()
     assert isinstance(action, Read)
     b.see(store.view())
@@ -109,13 +117,27 @@ def test_a_release_seen_whole_is_answered_without_a_read(store, order):
     b.run()
     a.stop().work_ends().run()
     keys = {Which.LEASE: LOCK.lease, Which.TERM: LOCK.term, Which.HISTORY: LOCK.history}
+    actions = []
     for which in order:
         b.see(KeyEvent(which, keys[which], store.space.seen(keys[which])))
-    action = b.decide()
+        actions.append(b.decide())
+    action = actions.pop()
+    assert all(isinstance(each, Wait) for each in actions)
     assert isinstance(action, Acquire)
     entries = [(entry.identity, entry.reason) for entry in action.history]
     assert entries == [("a", "released"), ("b", "")]
     assert b.flight.commit().succeeded
+
+
+def test_a_release_that_is_not_answered_at_once_goes_to_the_other_members_soon(store):
+    a = leader(store)
+    a.stop().work_ends()
+    release = a.send(Release)
+    soon = 0.1 * a.election.config.release_attempt
+    assert a.decide() == Wait(pytest.approx(soon))
+    a.later(soon)
+    assert a.decide() == release
+    assert a.decide() == Wait(pytest.approx(a.election.config.release_attempt))
 
 
 def test_a_history_of_another_term_is_not_carried_on(store):
@@ -127,6 +149,7 @@ def test_a_history_of_another_term_is_not_carried_on(store):
     b.see(KeyEvent(Which.HISTORY, LOCK.history, old))
     for which, key in ((Which.LEASE, LOCK.lease), (Which.TERM, LOCK.term)):
         b.see(KeyEvent(which, key, store.space.seen(key)))
+    b.later(b.election.config.attempt)
     assert isinstance(b.decide(), Read)
 
 

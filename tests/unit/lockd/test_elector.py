@@ -16,7 +16,9 @@ from tests.harness.record_store import LOCK, MemoryRecordStore
 from tests.harness.wait import eventually
 
 CLOCK = SystemClock()
-QUICK = {"lease_duration": 1.0, "renew_deadline": 0.7, "retry_period": 0.05}
+QUICK = {"lease_duration": 15.0, "renew_deadline": 10.0, "retry_period": 0.05}
+SHORT = {"lease_duration": 2.0, "renew_deadline": 1.4}
+"""For those that wait for the end of either."""
 
 
 class Trouble(Exception):
@@ -217,7 +219,7 @@ def test_a_lost_reply_is_settled_by_the_identical_copy(store):
 
 
 def test_a_store_that_is_down_ends_the_term_at_the_gate(store):
-    run = Run(store)
+    run = Run(store, **SHORT)
     leadership = leading(run)
     store.down = True
     stop = run.ended()
@@ -281,10 +283,10 @@ def test_a_standby_follows_the_leader_and_takes_over(store):
 
 
 def test_a_process_that_can_t_go_on_releases(store):
-    run = Run(store)
+    run = Run(store, **SHORT)
     leading(run)
     began = CLOCK.now()
-    eventually(lambda: CLOCK.now() - began > QUICK["lease_duration"], within=5.0)
+    eventually(lambda: CLOCK.now() - began > SHORT["lease_duration"], within=5.0)
     run.elector.fail()
     stop = run.ended()
     assert (stop.reason, stop.exit_code, stop.released) == (StopReason.PART_FAILED, 1, True)

@@ -130,13 +130,14 @@ class Members:
         return Call()
 
 
-def test_a_release_goes_to_all_members_at_once():
+def test_a_release_goes_to_one_member_and_then_to_all_at_once():
     gateway = Members()
     store = EtcdRecordStore(gateway, LOCK, clock=ManualClock())
     store.send(RELEASE, lambda _: None, copy=0, timeout=0.5).cancel()
-    assert [copy for _, copy, _ in gateway.sent] == [0, 1, 2]
-    assert len({id(txn) for txn, _, _ in gateway.sent}) == 1
-    assert gateway.cancelled == [0, 1, 2]
+    assert [copy for _, copy, _ in gateway.sent] == gateway.cancelled == [0]
+    store.send(RELEASE, lambda _: None, copy=1, timeout=0.5).cancel()
+    assert [copy for _, copy, _ in gateway.sent] == gateway.cancelled == [0, 0, 1, 2]
+    assert len({id(txn) for txn, _, _ in gateway.sent[1:]}) == 1
 
 
 def test_a_renewal_goes_to_one():
