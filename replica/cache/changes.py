@@ -21,12 +21,12 @@ class Changes:
 
     def __init__(self) -> None:
         self.serial = 0
-        self._rows: deque[tuple[int, ...]] = deque(maxlen=REMEMBERED)
+        self._rows: deque[frozenset[int]] = deque(maxlen=REMEMBERED)
 
     def add(self, rows: Iterable[int]) -> None:
         """A new snapshot differs from the last in these rows."""
         self.serial += 1
-        self._rows.append(tuple(rows))
+        self._rows.append(frozenset(rows))
 
     def forget(self) -> None:
         """A new snapshot has nothing to do with the last."""
@@ -38,4 +38,6 @@ class Changes:
         steps = self.serial - serial
         if steps > len(self._rows):
             return None
+        if steps == 1:
+            return self._rows[-1]
         return frozenset(row for step in range(1, steps + 1) for row in self._rows[-step])

@@ -36,6 +36,7 @@ class Domains:
         members: int64[at least as many as values + 1]: how many eligible nodes have each value.
         values: How many values were seen; one that no node has any more has no members.
         alive: How many of them have members.
+        shared: How many of them several nodes have, eligible or not.
         lacking: The rows of nodes without the label.
         tallies: Who counts pods by them.
     """
@@ -47,7 +48,9 @@ class Domains:
         self.ids: Amounts = np.zeros(LEAST, np.int64)
         self.counted: Flags = np.zeros(LEAST, np.bool_)
         self.members: Amounts = np.zeros(LEAST, np.int64)
+        self._holders: Amounts = np.zeros(LEAST, np.int64)
         self.alive = 0
+        self.shared = 0
         self.lacking: set[int] = set()
         self.tallies: WeakSet[Follower] = WeakSet()
 
@@ -72,7 +75,10 @@ class Domains:
             self.lacking.discard(row)
         else:
             self.lacking.add(row)
-        before = self.ids.item(row) if self.counted.item(row) else 0
+        held = self.ids.item(row)
+        if held != number:
+            self._hold(held, number)
+        before = held if self.counted.item(row) else 0
         after = number if counted else 0
         self.ids[row], self.counted[row] = number, counted
         if before == after:
@@ -87,6 +93,17 @@ class Domains:
             self.members[after] += 1
         for tally in self.tallies:
             tally.move(row, before, after)
+
+    def _hold(self, before: int, after: int) -> None:
+        """A node has another value; 0 is none."""
+        if after >= len(self._holders):
+            self._holders = grown(self._holders, after + 1)
+        if before:
+            self._holders[before] -= 1
+            self.shared -= self._holders.item(before) == 1
+        if after:
+            self._holders[after] += 1
+            self.shared += self._holders.item(after) == 2
 
 
 def grown(column: np.ndarray[tuple[int], np.dtype[np.generic]], least: int) -> Any:

@@ -12,6 +12,7 @@ from replica.framework.crowded import Crowded
 from replica.framework.cycle_state import CycleState
 from replica.framework.diagnosis import Diagnosis
 from replica.framework.filtering import Trace
+from replica.framework.foresight import Foresight
 from replica.framework.interface import FilterPlugin, Relational, WiderPlugin
 from replica.framework.passes import Pass
 from replica.framework.placement import Placement
@@ -76,10 +77,17 @@ class Evaluator:
         self.filtering = self._whole.filtering
         self._shared = run(lambda name: name not in relational)
         shared = [each for each in filters if each.name not in relational]
+        filtering = {each.name for each in filters} & {each.name for each in pre_filters}
         self._related = Related(
             relational.values(),
             lambda names: run(lambda name: name in names),
             [each for each in scores if each.plugin.name in relational],
+            foresight=Foresight.of(
+                tuple(relational.values()),
+                filtering=filtering,
+                weights={each.plugin.name: each.weight for each in scores},
+                metrics=metrics,
+            ),
             last=all(isinstance(each, FilterPlugin) for each in shared)
             and all(each.name in relational for each in filters[len(shared) :]),
         )
@@ -123,6 +131,9 @@ class Evaluator:
             if self._shared.scoring.lasts(apart):
                 self._standings.put(key, known)
         state.adopt(known.state)
+        foreseen = self._related.foresee(state, pod, nodes, known, self._draw)
+        if foreseen is not None:
+            return foreseen
         concerned = self._related.concerned(state, pod, nodes)
         if not concerned:
             return self._chosen(known, nodes)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from replica.cache.nodes import Flags, Nodes
     from replica.framework.adapter import Weighted
     from replica.framework.cycle_state import CycleState
+    from replica.framework.foresight import Foresight
     from replica.framework.interface import Relational
     from replica.framework.passes import Pass
     from replica.framework.standing import Standing
@@ -32,6 +33,7 @@ class Related:
     Args:
         run: Makes the pass of those with these names.
         scores: Those of their Score plugins.
+        foresight: Finds the best node without a look at all of them, as a rule; None: nobody does.
         last: Do they filter after all others? Then what the others refused has no other reason.
     """
 
@@ -41,11 +43,13 @@ class Related:
         run: Callable[[frozenset[str]], Pass],
         scores: Sequence[Weighted],
         *,
+        foresight: Foresight | None,
         last: bool,
     ) -> None:
         self._plugins = tuple(plugins)
         self._make = run
         self._runs: dict[frozenset[str], Pass] = {}
+        self._foresight = foresight
         self._last = last
         ranking = [(each.plugin, each.weight) for each in scores if isinstance(each.plugin, Ranking)]
         self._ranking = ranking if len(ranking) == len(scores) else None
@@ -68,6 +72,18 @@ class Related:
                 state.skip_filter.add(plugin.name)
                 state.skip_score.add(plugin.name)
         return frozenset(concerned)
+
+    def foresee(
+        self, state: CycleState, pod: Pod, nodes: Nodes, standing: Standing, draw: random.Random
+    ) -> Placement | None:
+        """The best node for a pod, where that can be told without a look at all of them.
+
+        Raises:
+            PluginFailed: A plugin is broken.
+        """
+        if self._foresight is None or standing.diagnosis is not None:
+            return None
+        return self._foresight.place(state, pod, nodes, standing, draw=draw)
 
     def place(
         self,

@@ -43,6 +43,10 @@ class Scaled:
         """Are all scores 0, as far as is known?"""
         return self._raw is None
 
+    def even(self, count: int) -> bool:
+        """Have all of the feasible nodes, so many, the same score?"""
+        return self._raw is None or not self.greatest or self._holders == count
+
     def raw(self, index: int) -> int:
         return 0 if self._raw is None else self._raw.item(index)
 

@@ -36,11 +36,12 @@ class Standing:
         serial: Of the snapshot that it is up to date with.
         diagnosis: Why there is no feasible node; None when there is one.
         count: How many nodes are feasible.
+        epoch: Grows each time that the scores of all nodes may have changed at once.
     """
 
     __slots__ = (
         *("_best", "_feasible", "_given", "_offset", "_scores", "_top"),
-        *("count", "diagnosis", "names", "pod", "serial", "state"),
+        *("count", "diagnosis", "epoch", "names", "pod", "serial", "state"),
     )
 
     def __init__(
@@ -59,6 +60,7 @@ class Standing:
         self.names = names
         self.serial = nodes.changes.serial
         self.diagnosis = diagnosis
+        self.epoch = 0
         self._feasible = np.zeros(nodes.size, np.bool_) if feasible is None else feasible.copy()
         self._given = Scores(np.zeros(nodes.size, np.int64)) if scores is None else scores
         for part in self._given.scaled:
@@ -81,6 +83,20 @@ class Standing:
     def feasible(self) -> Flags:
         """bool[size]. Not to be changed."""
         return self._feasible
+
+    @property
+    def scores(self) -> Amounts:
+        """int64[size], `offset` short of what each row scores. Not to be changed."""
+        return self._scores
+
+    @property
+    def offset(self) -> int:
+        return self._offset
+
+    @property
+    def steady(self) -> bool:
+        """Do scores stay as they are if fewer nodes are feasible?"""
+        return all(part.even(self.count) for part in self._given.scaled)
 
     def totals(self, feasible: Flags) -> tuple[Amounts, int]:
         """What each row scores where only these are feasible, and what to add to all of them.
@@ -137,6 +153,7 @@ class Standing:
         for part, raw in zip(self._given.scaled, parts, strict=True):
             moved |= part.enter(row, raw, was=was, feasible=self._feasible)
         if moved:
+            self.epoch += 1
             self._scores, self._offset = self._given.total(self._feasible), self._given.offset()
         return moved
 

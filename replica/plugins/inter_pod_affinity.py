@@ -9,8 +9,10 @@ import numpy as np
 
 from replica.cache.cohort import says_something
 from replica.framework.interface import HIGHEST_SCORE, PreFilterResult, Refusal
+from replica.framework.outlook import NOTHING
 from replica.framework.status import SKIP, SUCCESS, Code
 from replica.plugins.affinity_hints import AffinityHints
+from replica.plugins.affinity_outlook import outlook_of
 from replica.plugins.affinity_plan import AffinityPlan, KeyWatch, reach_of, saying, terms_of
 from replica.plugins.namespaces import NamespaceLabels
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from replica.cache.tally import Tallies
     from replica.framework.cycle_state import CycleState
     from replica.framework.interface import Handle
+    from replica.framework.outlook import Outlook
     from replica.framework.status import Status
     from replica.plugins.arguments import InterPodAffinityArgs
     from replica.queue.hints import Registration
@@ -110,6 +113,13 @@ class InterPodAffinity:
         plan = self._plan(pod, nodes)
         return plan.shunning.anything or plan.liking.anything
 
+    def outlook(self, pod: Pod, nodes: Nodes) -> Outlook | None:
+        """All of it, where it can be told by domains and nothing is scored."""
+        if not self.concerns(pod, nodes):
+            return NOTHING
+        plan = self._plan(pod, nodes)
+        return None if self._scores(plan) else outlook_of(plan)
+
     # --- Filter
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> PreFilterResult:
@@ -154,9 +164,7 @@ class InterPodAffinity:
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Nodes, _feasible: Flags) -> Status:
         plan = self._plan(pod, nodes)
-        if self._ignore_theirs and not plan.terms.preferred:
-            return SKIP
-        if not (plan.liked.anything or plan.liking.anything):
+        if not self._scores(plan):
             return SKIP
         state.write(f"{NAME}/Score", plan)
         return SUCCESS
@@ -190,6 +198,12 @@ class InterPodAffinity:
         return self._hints.registrations()
 
     # --- parts
+
+    def _scores(self, plan: AffinityPlan) -> bool:
+        """Does it tell nodes apart by wishes?"""
+        if self._ignore_theirs and not plan.terms.preferred:
+            return False
+        return plan.liked.anything or plan.liking.anything
 
     def _plan(self, pod: Pod, nodes: Nodes) -> AffinityPlan:
         census = nodes.census

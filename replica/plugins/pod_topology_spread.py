@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from replica.framework.interface import PreFilterResult, Refusal
+from replica.framework.outlook import NOTHING
 from replica.framework.status import SKIP, SUCCESS, Code
 from replica.plugins.arguments import SYSTEM_CONSTRAINTS
 from replica.plugins.crowding import Crowding, ranks
 from replica.plugins.node_terms import wish_of
 from replica.plugins.spread_hints import SpreadHints
+from replica.plugins.spread_outlook import outlook_of
 from replica.plugins.spread_plan import SpreadPlan
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from replica.cache.nodes import Nodes
     from replica.framework.cycle_state import CycleState
     from replica.framework.interface import Handle
+    from replica.framework.outlook import Outlook
     from replica.framework.status import Status
     from replica.plugins.arguments import PodTopologySpreadArgs
     from replica.queue.hints import Registration
@@ -67,6 +70,11 @@ class PodTopologySpread:
 
     def concerns(self, pod: Pod, _nodes: Nodes) -> bool:
         return bool(self.constraints(pod))
+
+    def outlook(self, pod: Pod, nodes: Nodes) -> Outlook | None:
+        """All of it, where it can be told by domains."""
+        plan = self._plan(pod, nodes)
+        return NOTHING if plan is None else outlook_of(plan)
 
     # --- Filter
 

@@ -121,13 +121,17 @@ SPACES = ("x", "y", "z")
 class DrawnCrowd:
     """A node table, and the same nodes and pods kept as plainly as can be.
 
+    Args:
+        whole: Every node has all labels, and pods say less of each other: as it is as a rule.
+
     Attributes:
         nodes: Name -> node.
         placed: uid -> (node's name, pod); the node may be gone.
         namespaces: Those with labels.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, whole: bool = False) -> None:
+        self._whole = whole
         self.draw = random.Random(seed)  # noqa: S311  # drawn tests, no secret
         self.table = NodeTable(capacity=4)
         self.nodes: dict[str, Node] = {}
@@ -193,7 +197,8 @@ class DrawnCrowd:
                     given[kind] = affinity(
                         *(self._term() for _ in range(draw.choice((0, 0, 1, 2)))),
                         preferred=tuple(
-                            (draw.choice((1, 7, 100)), self._term()) for _ in range(draw.choice((0, 0, 1, 2)))
+                            (draw.choice((1, 7, 100)), self._term())
+                            for _ in range(0 if self._whole else draw.choice((0, 0, 1, 2)))
                         ),
                     )
             spec["affinity"] = given
@@ -224,9 +229,9 @@ class DrawnCrowd:
         name = draw.choice(NODES)
         labels = {}
         for key, values, share in (("zone", "123", 0.85), ("rack", "12", 0.5), (HOSTNAME, (name,), 0.85)):
-            if draw.random() < share:
+            if self._whole or draw.random() < share:
                 labels[key] = draw.choice(values)
-        if draw.random() < 0.4 and "zone" in labels:
+        if self._whole or (draw.random() < 0.4 and "zone" in labels):
             labels[ZONE] = labels["zone"]
         taints = ({"key": "k", "value": "", "effect": draw.choice(("NoSchedule", "PreferNoSchedule"))},)
         made = node(

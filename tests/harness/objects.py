@@ -66,6 +66,7 @@ def pod_value(
     deleting: bool = False,
     phase: str = "",
     group: str = "",
+    labels: Mapping[str, str] | None = None,
     **spec: Any,
 ) -> bytes:
     """The same as it is stored."""
@@ -73,9 +74,8 @@ def pod_value(
         "name": name,
         "namespace": namespace,
         "uid": f"uid-{next(_uids)}" if uid is None else uid,
+        "labels": {**(labels or {}), **({GROUP_LABEL: group} if group else {})},
     }
-    if group:
-        metadata["labels"] = {GROUP_LABEL: group}
     if deleting:
         metadata["deletionTimestamp"] = "2030-01-01T00:00:00Z"
     container = {"name": "main", "image": "app", "resources": {"requests": dict(requests or {})}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,8 +22,9 @@ from replica.plugins.namespaces import NamespaceLabels
 from replica.plugins.pod_topology_spread import PodTopologySpread
 from tests.harness import plain_neighbours as plain
 from tests.harness.clock import ManualClock
-from tests.harness.framework import runtime_of
-from tests.harness.neighbours import DrawnCrowd, neighbour
+from tests.harness.framework import runtime_of, table_of
+from tests.harness.neighbours import HOSTNAME, ZONE, DrawnCrowd, affinity, constraint, near, neighbour
+from tests.harness.objects import node
 
 ROUNDS = 2
 seeds = st.integers(0, 2**40)
@@ -169,14 +171,17 @@ def affinity_scores_agree(args, seed):
             assert (scored(plugin, ask, view, feasible) or dict.fromkeys(nodes, 0)) == want
 
 
-def sharing_is_exact(seed):
-    crowd = DrawnCrowd(seed)
+def sharing_is_exact(seed, *, whole=False):
+    """How many pods got a node, and how many of them without a look at all nodes."""
+    crowd = DrawnCrowd(seed, whole=whole)
     shared, alone = (
         Handle(ManualClock(), random.Random(seed), WaitingPods(), listers={"Namespace": crowd.namespaces})  # noqa: S311
         for _ in range(2)
     )
     runtime, evaluator = runtime_of(with_handle=shared), runtime_of(with_handle=alone)._evaluator
     kinds = [crowd.ask() for _ in range(3)]
+    foresight = runtime._evaluator._related._foresight
+    foreseen, placed = watched(foresight), 0
     for _ in range(12):
         ask, view = crowd.again(crowd.draw.choice(kinds)), crowd.table.snapshot()
         alone.draw.setstate(shared.draw.getstate())
@@ -191,10 +196,25 @@ def sharing_is_exact(seed):
             assert want.feasible == 1 or found.score == want.score
             if plain_kind(runtime, ask, view):
                 assert found.node_name == want.node_name
+            placed += 1
             if crowd.draw.random() < 0.7:
                 crowd.place(found.node_name, ask)
         if crowd.draw.random() < 0.4:
             crowd.change(1)
+    return placed, sum(foreseen)
+
+
+def watched(foresight):
+    """Whether each pod's place was foreseen, as it goes."""
+    place, foreseen = foresight.place, []
+
+    def told(*args, **fields):
+        found = place(*args, **fields)
+        foreseen.append(found is not None)
+        return found
+
+    foresight.place = told
+    return foreseen
 
 
 def plain_kind(runtime, ask, view):
@@ -235,14 +255,73 @@ def test_sharing_the_rest_chooses_as_a_pass_by_all_plugins_does(seed):
     sharing_is_exact(seed)
 
 
+@settings(max_examples=40)
+@given(seeds)
+def test_what_is_foreseen_is_what_a_pass_over_all_nodes_finds(seed):
+    sharing_is_exact(seed, whole=True)
+
+
+def test_most_places_are_foreseen_where_nodes_have_their_labels():
+    told = [sharing_is_exact(seed, whole=True) for seed in range(12)]
+    placed, foreseen = (sum(each[index] for each in told) for index in range(2))
+    assert placed / 2 < foreseen <= placed
+
+
+def sized(*, soft):
+    """Nodes in three zones; a few may be worse than the others, and soon full."""
+    for number in range(48):
+        labels = {"zone": str(number % 3), ZONE: str(number % 3), HOSTNAME: f"n{number}"}
+        taints = ({"key": "k", "value": "", "effect": "PreferNoSchedule"},) if soft and number % 16 > 13 else ()
+        room = {"cpu": "8", "memory": "16Gi", "pods": 2 if taints else 40}
+        yield node(f"n{number}", labels=labels, taints=taints, allocatable=room)
+
+
+@pytest.mark.parametrize(("soft", "most"), [(False, 100), (True, 40)], ids=["all alike", "some worse"])
+def test_many_of_few_kinds_get_the_very_places_that_they_would_get_one_by_one(soft, most):
+    table = table_of(sized(soft=soft))
+    shared, alone = (Handle(ManualClock(), random.Random(1), WaitingPods()) for _ in range(2))  # noqa: S311
+    runtime, evaluator = runtime_of(with_handle=shared), runtime_of(with_handle=alone)._evaluator
+    foreseen, requests = watched(runtime._evaluator._related._foresight), {"cpu": "100m", "memory": "100Mi"}
+    kinds = [
+        neighbour(
+            labels={"app": "a"}, topologySpreadConstraints=[constraint(), constraint(HOSTNAME)], requests=requests
+        ),
+        neighbour(labels={"app": "b"}, owner="r", requests=requests),
+        neighbour(labels={"app": "c"}, owner="s", affinity=away("c"), requests=requests),
+        neighbour(labels={"app": "d"}, affinity={"podAffinity": affinity(near(labelSelector=None))}, requests=requests),
+        neighbour(requests=requests),
+    ]
+    placed = []
+    for number in range(130):
+        ask, view = msgspec.structs.replace(kinds[number // 3 % len(kinds)], uid=f"u{number}"), table.snapshot()
+        alone.draw.setstate(shared.draw.getstate())
+        found, want = (
+            runtime.place(CycleState(sampled=number % 10 == 0), ask, view),
+            evaluator.place(CycleState(), ask, view),
+        )
+        assert getattr(found, "node_name", found) == getattr(want, "node_name", found), number
+        assert isinstance(found, Diagnosis) or (found.score, found.feasible) == (want.score, want.feasible)
+        if not isinstance(found, Diagnosis):
+            table.add_pod(found.node_name, ask)
+            placed.append((found.node_name, ask.uid))
+        if number % 11 == 10:
+            table.remove_pod(*placed.pop(number % len(placed)))
+    assert sum(foreseen) > most
+
+
+def away(app):
+    return {"podAntiAffinity": affinity(near(HOSTNAME, labelSelector={"matchLabels": {"app": app}}))}
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @settings(max_examples=1000)
 @given(seeds)
 def test_thousands_of_clusters(seed):
-    """Each seed draws five: one for each of the rules above."""
+    """Each seed draws six: one for each of the rules above."""
     spread_filter_agrees(SPREADS[seed % 2], seed)
     affinity_filter_agrees(seed + 1)
     spread_scores_agree(SPREADS[seed % 2], seed + 2)
     affinity_scores_agree(AFFINITIES[seed % 3], seed + 3)
     sharing_is_exact(seed + 4)
+    sharing_is_exact(seed + 5, whole=True)

@@ -1,0 +1,251 @@
+"""The best node for a pod by what relational plugins say of domains: without a look at all nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from replica.framework.outlook import NOTHING, Foresighted, Outlook
+from replica.framework.placement import Placement
+from replica.framework.shelves import Shelves, draw_one
+from replica.framework.status import as_failure
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from replica.api.pods import Pod
+    from replica.cache.nodes import Nodes
+    from replica.framework.cycle_state import CycleState
+    from replica.framework.interface import Relational
+    from replica.framework.metrics import FrameworkMetrics
+    from replica.framework.outlook import Apart, Ranker
+    from replica.framework.shelves import Shelf
+    from replica.framework.standing import Standing
+
+
+class Foresight:
+    """A profile's relational plugins, where all of them are `Foresighted`.
+
+    What it finds is what a pass over all nodes finds, ties included; where it can't, it says so.
+
+    Args:
+        filtering: The names of the plugins that filter.
+        weights: Of those that score.
+    """
+
+    def __init__(
+        self,
+        plugins: Iterable[Foresighted],
+        *,
+        filtering: Collection[str],
+        weights: Mapping[str, int],
+        metrics: FrameworkMetrics,
+    ) -> None:
+        self._plugins = tuple((each, each.name in filtering, weights.get(each.name, 0)) for each in plugins)
+        self._metrics = metrics
+        self._shelves = Shelves()
+
+    @classmethod
+    def of(
+        cls,
+        plugins: Sequence[Relational],
+        *,
+        filtering: Collection[str],
+        weights: Mapping[str, int],
+        metrics: FrameworkMetrics,
+    ) -> Foresight | None:
+        """None where some plugin can't tell things so."""
+        able = [each for each in plugins if isinstance(each, Foresighted)]
+        if len(able) < len(plugins):
+            return None
+        return cls(able, filtering=filtering, weights=weights, metrics=metrics)
+
+    def place(
+        self, state: CycleState, pod: Pod, nodes: Nodes, standing: Standing, *, draw: random.Random
+    ) -> Placement | None:
+        """The best node for a pod; None if there is none, or all nodes must be looked at to know.
+
+        Args:
+            standing: How the nodes stand by all other plugins; some are feasible.
+
+        Raises:
+            PluginFailed: A plugin is broken.
+        """
+        found = self._outlook(state, pod, nodes)
+        if found is None:
+            return None
+        told, weight = found
+        if told is NOTHING:
+            return _chosen(standing, nodes, draw)
+        shelf = self._shelves.get(standing, told.domains, told.bars, nodes)
+        members = shelf.members
+        if told.allowed is not None:
+            members = [count if may else 0 for count, may in zip(members, told.allowed, strict=True)]
+        count = sum(members)
+        if not count or not (standing.steady or count == standing.count):
+            return None
+        row, score = self._best(state, shelf, members, (told.rank, weight), draw)
+        return Placement(nodes.names[row], row, count, nodes.count, score + standing.offset)
+
+    def _outlook(self, state: CycleState, pod: Pod, nodes: Nodes) -> tuple[Outlook, int] | None:
+        """What all say, and the weight of who scores."""
+        told, weighed = NOTHING, 0
+        began = self._metrics.begin(state)
+        for plugin, filters, weight in self._plugins:
+            start = self._metrics.begin(state)
+            try:
+                more = plugin.outlook(pod, nodes)
+            except Exception as error:
+                raise as_failure(error, plugin.name, "Filter") from error
+            if more is None:
+                return None
+            self._metrics.plugin(plugin.name, "Filter", "Success", start)
+            if more is NOTHING:
+                continue
+            if more.rank is not None and weight:
+                weighed = weight
+            joined = _joined(told, _cut(more, filters=filters, scores=bool(weight)))
+            if joined is None:
+                return None
+            told = joined
+        self._metrics.point("Filter", "Success", began)
+        return told, weighed
+
+    def _best(
+        self,
+        state: CycleState,
+        shelf: Shelf,
+        members: Sequence[int],
+        ranking: tuple[Ranker | None, int],
+        draw: random.Random,
+    ) -> tuple[int, int]:
+        """The best row and what it scores."""
+        ranker, weight = ranking
+        if ranker is None:
+            return _choose(shelf, members, [0 for _ in members], {}, draw)
+        start = self._metrics.begin(state)
+        where, size = shelf.where, len(shelf.where)
+        apart: dict[Apart, list[int]] = {}
+        for row, amount in ranker.rows.items():
+            number = where[row] if row < size else -1
+            if number >= 0 and members[number]:
+                apart.setdefault((number, amount), []).append(row)
+        by_domain, others = ranker.rank(members, apart)
+        added = [score * weight for score in by_domain]
+        own = {key: (rows, score * weight) for (key, rows), score in zip(apart.items(), others, strict=True)}
+        self._metrics.point("Score", "Success", start)
+        return _choose(shelf, members, added, own, draw)
+
+
+def _chosen(standing: Standing, nodes: Nodes, draw: random.Random) -> Placement | None:
+    """The best node where no plugin has anything to say."""
+    row = standing.choose(draw)
+    if row is None:
+        return None
+    return Placement(nodes.names[row], row, standing.count, nodes.count, standing.score(row))
+
+
+def _cut(told: Outlook, *, filters: bool, scores: bool) -> Outlook:
+    """As much of it as the profile has the plugin for."""
+    if filters and (scores or told.rank is None):
+        return told
+    rank = told.rank if scores else None
+    if filters:
+        return Outlook(told.domains, allowed=told.allowed, bars=told.bars, rank=rank)
+    return Outlook(told.domains, rank=rank)
+
+
+def _joined(one: Outlook, other: Outlook) -> Outlook | None:
+    """Both; None where they tell nodes apart by two topologies, or both score them."""
+    if one is NOTHING:
+        return other
+    if one.rank is not None and other.rank is not None:
+        return None
+    if None not in (one.domains, other.domains) and one.domains is not other.domains:
+        return None
+    found = Outlook(
+        one.domains or other.domains, allowed=one.allowed, bars=one.bars + other.bars, rank=one.rank or other.rank
+    )
+    if other.domains is not None and other.allowed is not None:
+        found.refuse(other.domains, other.allowed)
+    return found
+
+
+def _choose(
+    shelf: Shelf,
+    members: Sequence[int],
+    added: Sequence[int],
+    own: Mapping[Apart, tuple[Sequence[int], int]],
+    draw: random.Random,
+) -> tuple[int, int]:
+    """The best row and what it scores.
+
+    Args:
+        members: By domain, the rows that are feasible; some are.
+        added: By domain, what they score on top.
+        own: Some rows, and what they score on top in place of that.
+    """
+    apart: dict[int, list[int]] = {}
+    for (number, _), (rows, _) in own.items():
+        apart.setdefault(number, []).extend(rows)
+    found = _Best()
+    for number, count in enumerate(members):
+        if not count:
+            continue
+        shelf.find(number)
+        if shelf.best[number] + added[number] >= found.score:
+            score, rows, without = _others(shelf, number, count, apart.get(number, ()))
+            found.offer(score + added[number], rows, without)
+    for (number, _), (rows, more) in own.items():
+        if shelf.best[number] + more >= found.score:
+            for row in rows:
+                found.offer_row(shelf.score(row) + more, row)
+    return found.draw(draw), found.score
+
+
+def _others(shelf: Shelf, number: int, count: int, hidden: Sequence[int]) -> tuple[int, Sequence[int], Sequence[int]]:
+    """The best of a domain's rows but for the hidden ones: what they score by themselves, rows, and those left out."""
+    best, rows = shelf.best[number], shelf.top[number]
+    without = [row for row in hidden if shelf.score(row) == best]
+    if len(without) < len(rows):
+        return best, rows, without
+    return (*shelf.best_without(number, hidden), ()) if count > len(hidden) else (best, (), ())
+
+
+class _Best:
+    """The rows that score highest among those offered.
+
+    Attributes:
+        score: -1 before there are any.
+    """
+
+    __slots__ = ("_lists", "_rows", "_without", "score")
+
+    def __init__(self) -> None:
+        self.score = -1
+        self._lists: list[Sequence[int]] = []
+        self._without: list[int] = []
+        self._rows: list[int] = []
+
+    def offer(self, score: int, rows: Sequence[int], without: Sequence[int]) -> None:
+        """Ascending rows that all score as much, less some of them."""
+        if rows and self._counts(score):
+            self._lists.append(rows)
+            self._without += without
+
+    def offer_row(self, score: int, row: int) -> None:
+        if self._counts(score):
+            self._rows.append(row)
+
+    def draw(self, draw: random.Random) -> int:
+        """One of them."""
+        lists = [*self._lists, sorted(self._rows)] if self._rows else self._lists
+        return draw_one(lists, sorted(self._without), draw)
+
+    def _counts(self, score: int) -> bool:
+        if score > self.score:
+            self.score = score
+            self._lists.clear()
+            self._without.clear()
+            self._rows.clear()
+        return score == self.score
