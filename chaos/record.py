@@ -30,7 +30,8 @@ class Action:
         at: Just before it was applied.
         wall: The same in wall seconds, for display.
         proof: What was observed that shows that it took effect; "": nothing was.
-        healed_at: When it was undone; None: never.
+        lifted_at: From when on it need not be in force: just before it was undone; None: as healed_at.
+        healed_at: When it was seen to be undone; None: never.
         healing: What was observed that shows that it was undone; "": nothing was.
         heals: Has it something to undo? The end of a process has not.
         role: What the scenario aimed at, such as `leader`.
@@ -46,6 +47,7 @@ class Action:
     at: float
     wall: float = 0.0
     proof: str = ""
+    lifted_at: float | None = None
     healed_at: float | None = None
     healing: str = ""
     heals: bool = True

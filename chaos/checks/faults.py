@@ -62,7 +62,8 @@ def _impossible(record: Record, action: Action) -> Span | None:
     account = record.account(action.identity)
     if account is None or action.healed_at is None:
         return None
-    since, until = action.at + SETTLING + account.error, action.healed_at - account.error
+    over = action.healed_at if action.lifted_at is None else action.lifted_at
+    since, until = action.at + SETTLING + account.error, over - account.error
     if action.effect is Effect.CUT:  # of two on one link the newer one counts
         mine = (each.at for each in record.actions if each.effect is Effect.CUT and each.identity == action.identity)
         until = min((until, *(at - account.error for at in mine if at > action.at)))

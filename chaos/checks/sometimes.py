@@ -26,9 +26,14 @@ def _spans(name: str, **attributes: object) -> Callable[[Record], int]:
     return count
 
 
-def _lines(event: str) -> Callable[[Record], int]:
-    """Counts log lines of that event."""
-    return lambda record: sum(line.event == event for account in record.accounts for line in account.lines)
+def _lines(event: str, **fields: object) -> Callable[[Record], int]:
+    """Counts log lines of that event with these fields."""
+
+    def count(record: Record) -> int:
+        lines = (line for account in record.accounts for line in account.lines)
+        return sum(line.event == event and fields.items() <= line.fields.items() for line in lines)
+
+    return count
 
 
 def _resent(record: Record) -> int:
@@ -64,7 +69,10 @@ SOMETIMES: Final[dict[str, tuple[str, Callable[[Record], int]]]] = {
     "release-given-up": ("a release could not be settled in time", _spans(RELEASE, outcome="given up")),
     "bind-refused": ("a bind came after its term", _lines("bind refused: the term is over")),
     "write-refused": ("another write came after its term", _lines("write refused: the term is over")),
-    "deposed-alive": ("a living leader was replaced by evidence", _lines("deposed by evidence while alive: mark left")),
+    "deposed-alive": (
+        "a living leader was replaced by evidence",
+        _lines("deposed while alive: mark left", evidence=True),
+    ),
     "believed-late": ("a leader learned of its end after the next term had begun", _believed_late),
     "caches-waited": ("the caches were behind the term", _lines("caches behind the term: watching anew")),
     "listed-anew": ("a watch had to list anew", _lines("listing anew")),

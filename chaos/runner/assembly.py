@@ -117,6 +117,7 @@ def _action(
         at=deed.at if at is None else at,
         wall=deed.wall + (0.0 if at is None else at - deed.at),
         proof=deed.proof,
+        lifted_at=deed.lifted_at,
         healed_at=deed.healed_at,
         healing=deed.healing,
         heals=_heals(planned, target),

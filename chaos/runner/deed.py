@@ -19,7 +19,8 @@ class Deed:
         targets: Who had the role at that moment; none: it was done to the cluster.
         wall: `at` in wall seconds, for display.
         proof: What was observed that shows that it took effect.
-        healed_at: When it was undone; None: it never was.
+        lifted_at: From when on it need not be in force: just before it was undone; None: it never was.
+        healed_at: When it was seen to be undone; None: it never was.
         healing: What was observed that shows that.
     """
 
@@ -28,6 +29,7 @@ class Deed:
     at: float
     wall: float
     proof: str
+    lifted_at: float | None = None
     healed_at: float | None = None
     healing: str = ""
 

@@ -219,7 +219,7 @@ class Trial:
 
     def _heal(self, custody: Custody, held: _Held) -> None:
         """Undo one fault, and note when and how that was seen."""
-        planned = self._deeds[held.place].planned
+        planned, lifted_at = self._deeds[held.place].planned, self._clock.now()
         try:
             healing = custody.heal(held.applied)
         except NotHealed as error:
@@ -227,7 +227,8 @@ class Trial:
         else:
             healed_at = self._clock.now()
             self._tell(f"after {planned.told()}: {healing}")
-            self._deeds[held.place] = replace(self._deeds[held.place], healed_at=healed_at, healing=healing)
+            deed = self._deeds[held.place]
+            self._deeds[held.place] = replace(deed, lifted_at=lifted_at, healed_at=healed_at, healing=healing)
         self._stage.signals.happened("healed")
 
     def _recover(self) -> bool:

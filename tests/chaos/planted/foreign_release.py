@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from lockd import store
 from lockd.candidacy import Candidacy
 from lockd.ports import Release
@@ -20,7 +22,7 @@ def blind(to_txn: Callable[..., Txn]) -> Callable[..., Txn]:
     def made(lock: LockName, transaction: Transaction, riders: tuple[Put, ...] = ()) -> Txn:
         if not isinstance(transaction, Release):
             return to_txn(lock, transaction, riders)
-        return replace(to_txn(lock, transaction), compares=())
+        return msgspec.structs.replace(to_txn(lock, transaction), compares=())
 
     return made
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from lockd.fencing import GuardedWrite
 from replica import binding
@@ -17,7 +18,7 @@ class Unfenced(GuardedWrite):
     """A guarded write without its guard."""
 
     def txn(self) -> Txn:
-        return replace(GuardedWrite.txn(self), compares=())
+        return msgspec.structs.replace(GuardedWrite.txn(self), compares=())
 
 
 def plant() -> None:

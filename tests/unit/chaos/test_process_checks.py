@@ -404,6 +404,14 @@ class TestFaults:
         later = account("A", renewal(3, 4, 6.0, 9.1))
         assert breaches("faults", made, actions=(cut,), accounts=(later,)) == []
 
+    def test_who_was_let_go_on_may_do_so_before_that_is_seen(self, made):
+        told = account("A", span("other", 8.5, 8.6))
+        assert breaches("faults", made, actions=(action(Effect.PAUSE, "A", 4.0, 9.0),), accounts=(told,))
+        assert (
+            breaches("faults", made, actions=(action(Effect.PAUSE, "A", 4.0, 9.0, lifted_at=8.4),), accounts=(told,))
+            == []
+        )
+
     def test_of_two_cuts_the_newer_one_counts(self, made):
         cuts = (action(Effect.CUT, "A", 4.0, 9.0), action(Effect.CUT, "A", 6.5, 9.0, parameters={"members": 1}))
         late, later = account("A", renewal(3, 4, 5.5, 6.6)), account("A", renewal(3, 4, 5.5, 6.4))
@@ -414,17 +422,26 @@ class TestFaults:
 class TestEvidence:
     """A leads from revision 3 on, is replaced at 4, and marks at 5 that it had been alive."""
 
-    def of(self, made, *actions, marked=True):
-        made.acquire("B")
+    def of(self, made, *actions, marked=True, takeover="evidence", **fields):
+        made.commit({f"leases/{LOCK}": made.lease("B", takeover=takeover), f"terms/{LOCK}": made.term("B")})
         value = {"identity": "A", "deposedToken": made.first} if marked else {"identity": "A"}
         made.commit({f"candidates/{LOCK}/A": json.dumps(value).encode()})
-        return breaches("evidence", made, actions=actions)
+        return breaches("evidence", made, actions=actions, **fields)
 
     def test_nothing_had_ended_its_connections(self, made):
         assert self.of(made) == [("unfounded-evidence", "A")]
 
-    def test_who_left_no_mark_was_dead(self, made):
-        assert self.of(made, marked=False) == []
+    def test_who_told_nothing_was_dead(self, made):
+        told = account("A", span("other", 3.9, 4.0005))
+        assert self.of(made, marked=False, accounts=(told,)) == []
+
+    def test_who_went_on_was_not(self, made):
+        told = account("A", span("other", 4.1, 4.2))
+        assert self.of(made, marked=False, accounts=(told,)) == [("unfounded-evidence", "A")]
+
+    def test_who_was_replaced_otherwise_may_go_on(self, made):
+        told = account("A", span("other", 4.1, 4.2))
+        assert self.of(made, marked=False, takeover="expiry", accounts=(told,)) == []
 
     @pytest.mark.parametrize(
         ("parameters", "during", "founded"),

@@ -43,7 +43,6 @@ def test_what_a_trace_tells(made, name, told):
     [
         ("bind-refused", "bind refused: the term is over"),
         ("write-refused", "write refused: the term is over"),
-        ("deposed-alive", "deposed by evidence while alive: mark left"),
         ("caches-waited", "caches behind the term: watching anew"),
         ("listed-anew", "listing anew"),
         ("etcd-silent", "etcd does not answer the election"),
@@ -52,6 +51,15 @@ def test_what_a_trace_tells(made, name, told):
 def test_what_a_log_tells(made, name, event):
     line = LogLine(at=4.0, level="INFO", event=event)
     assert counted(made, accounts=(account("B", lines=(line, line)),)) == {name: 2}
+
+
+def test_who_was_deposed_while_it_lived_tells_by_what(made):
+    def line(evidence):
+        return LogLine(
+            at=4.0, level="INFO", event="deposed while alive: mark left", fields={"evidence": evidence, "refused": 1}
+        )
+
+    assert counted(made, accounts=(account("B", lines=(line(True), line(False))),)) == {"deposed-alive": 1}
 
 
 def test_who_believed_when_another_term_had_begun(made):
