@@ -40,6 +40,12 @@ def test_prometheus_can_load_them(promtool):
     assert f"{len(ALERTS)} rules found" in promtool("check", "rules", RULES)
 
 
+@pytest.mark.parametrize("config", sorted(RULES.parent.glob("prometheus*.yml")), ids=lambda path: path.stem)
+def test_the_cluster_in_docker_has_them(promtool, config):
+    promtool("check", "config", "--syntax-only", config)
+    assert yaml.safe_load(config.read_text())["rule_files"] == [f"/etc/prometheus/{RULES.name}"]
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
 def test_a_rule_does_as_told(promtool, case):
     assert "SUCCESS" in promtool("test", "rules", case)
