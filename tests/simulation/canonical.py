@@ -38,7 +38,7 @@ KNOWN: Final = {
     Candidacy: "config nonce secret traceparent presence_address observed writes unsettled releasing hold draining"
     " successor work_until work_ended read_sent poll_at read_after evidence ending stopped lifeline claim",
     Observed: "lease record first_seen term_seen unfenced_until term history history_term recorded read_revision"
-    " switchover candidates deposed",
+    " switchover candidates deposed refusals",
     Evidence: "identity transitions swaps renewals",
     Unsettled: "transaction first_sent sent next_copy copies",
     Hold: "token term lease_revision record history since sent led deposed",

@@ -225,7 +225,7 @@ def test_a_pod_changed_under_its_bind_is_tried_again_when_the_change_is_seen():
         world.add_pods("p", uid=term.read(world.etcd, "p").uid, requests={"cpu": "2"})
         world.sender.commit(world.sender.sent[0])
         # Until the cache has passed the answer the pod keeps its room, and is not tried again.
-        eventually(lambda: not world.scheduler._binding(), within=WITHIN)
+        eventually(lambda: not world.scheduler._under_way()[0], within=WITHIN)
         assert world.assumed.counts() == (0, 1)
         assert world.queue.pending() == {"active": 0, "backoff": 0, "unschedulable": 0, "gated": 0}
         watch.release()
@@ -324,7 +324,7 @@ def test_no_more_places_are_given_than_can_be_bound(monkeypatch):
         names = [f"p{number}" for number in range(30)]
         world.add_pods(*names)
         world.lead()
-        eventually(lambda: world.scheduler._binding() >= 5, within=WITHIN)
+        eventually(lambda: world.scheduler._under_way()[0] >= 5, within=WITHIN)
         ticks = []
         world.leadership.tick = lambda until=None: ticks.append(until)
         eventually(lambda: len(ticks) > 3, within=WITHIN)

@@ -204,15 +204,15 @@ def test_other_segments_can_have_a_route(etcd, group):
 def test_metrics_say_for_each_kind_how_far_its_store_is_and_what_waits(etcd, informers):
     etcd.put(pod_key("a"), pod_value("a"))
     synced(informers)
-    revisions = {o.attributes["resource"]: o for o in informers._metrics._revisions(None)}
+    revisions = {labels["resource"]: (value, labels) for value, labels in informers._metrics._revisions()}
     assert set(revisions) == {kind.plural for kind in READ}
-    assert {o.value for o in revisions.values()} == {etcd.revision}
-    assert revisions["priorityclasses"].attributes == {
+    assert {value for value, _ in revisions.values()} == {etcd.revision}
+    assert revisions["priorityclasses"][1] == {
         "name": "kube-scheduler",
         "group": "scheduling.k8s.io",
         "version": "v1",
         "resource": "priorityclasses",
     }
-    assert {o.value for o in informers._metrics._queued(None)} == {0}
+    assert {value for value, _ in informers._metrics._queued()} == {0}
     (series,) = [point for point in processing_latency().points() if point.labels[3] == "pods"]
     assert sum(series.counts) >= 1
