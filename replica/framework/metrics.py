@@ -7,7 +7,9 @@ are added up here and read when somebody asks.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from component.metrics import exponential_buckets, observed
 from component.metrics.histogram import histogram
@@ -15,11 +17,40 @@ from component.metrics.histogram import histogram
 if TYPE_CHECKING:
     from component.clock import Clock
     from component.metrics.observed import Values
+    from replica.api.pods import Pod
     from replica.framework.cycle_state import CycleState
+    from replica.framework.status import Status
 
 POINT_BUCKETS = exponential_buckets(0.0001, 2, 12)
 PLUGIN_BUCKETS = exponential_buckets(0.00001, 1.5, 20)
 PERMIT_BUCKETS = exponential_buckets(0.001, 2, 15)
+
+
+class _Measuring(Protocol):
+    _metrics: FrameworkMetrics
+
+
+S = TypeVar("S", bound=_Measuring)
+R = TypeVar("R", bound="Status | None")
+Step = Callable[[S, "CycleState", "Pod", str], R]
+
+
+def timed(point: str) -> Callable[[Step[S, R]], Step[S, R]]:
+    """Measures a method that runs the plugins of an extension point for a pod with a place, in sampled cycles."""
+
+    def decorate(step: Step[S, R]) -> Step[S, R]:
+        @wraps(step)
+        def measured(self: S, state: CycleState, pod: Pod, node_name: str) -> R:
+            if not state.sampled:
+                return step(self, state, pod, node_name)
+            began = self._metrics.begin(state)
+            status = step(self, state, pod, node_name)
+            self._metrics.point(point, "Success" if status is None else status.code.value, began)
+            return status
+
+        return measured
+
+    return decorate
 
 
 class FrameworkMetrics:

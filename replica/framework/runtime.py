@@ -12,7 +12,8 @@ from replica.framework.evaluation import Evaluator
 from replica.framework.extenders import Extenders
 from replica.framework.gang import GroupingPlugin
 from replica.framework.interface import EnqueueExtensions, Relational, SigningPlugin
-from replica.framework.metrics import FrameworkMetrics
+from replica.framework.making import plugins_of
+from replica.framework.metrics import FrameworkMetrics, timed
 from replica.framework.order import Order
 from replica.framework.profile import Point
 from replica.framework.promises import Promises
@@ -69,7 +70,7 @@ class Runtime:
         self._handle = handle
         self._extenders = extenders if extenders is not None else Extenders()
         self._metrics = FrameworkMetrics(profile.scheduler_name, handle.clock)
-        self._plugins = _make(profile, registry, handle)
+        self._plugins = plugins_of(profile, registry, handle)
         problems: list[str] = []
         weights: dict[str, int] = {}
 
@@ -232,6 +233,7 @@ class Runtime:
             self._metrics.point("PostFilter", result.status.code.value, began)
         return result
 
+    @timed("Reserve")
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """All Reserve plugins; when one fails all are undone."""
         for plugin in self._reserves:
@@ -241,6 +243,7 @@ class Runtime:
                 return status
         return SUCCESS
 
+    @timed("Unreserve")
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """Undo Reserve, in reverse."""
         for plugin in reversed(self._reserves):
@@ -255,6 +258,7 @@ class Runtime:
         """A pod that Permit held was allowed or rejected after so many seconds."""
         self._metrics.permit_wait(status.code.value, seconds)
 
+    @timed("Permit")
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """All Permit plugins: success, the first refusal, or Wait, and then the pod is among those waiting."""
         deadlines: dict[str, float] = {}
@@ -285,6 +289,7 @@ class Runtime:
         """No PreBind plugin, nor an extender that binds: the binding cycle takes no time before the write."""
         return not self._pre_binds and not self._extenders.may_bind
 
+    @timed("PreBind")
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """All PreBind plugins, to the first that fails. They may block."""
         for plugin in self._pre_binds:
@@ -293,6 +298,7 @@ class Runtime:
                 return status
         return SUCCESS
 
+    @timed("Bind")
     def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """The extender that binds such pods, else the first Bind plugin that doesn't skip."""
         if len(self._extenders) and (agreed := self._extenders.bind(pod, node_name)) is not None:
@@ -303,6 +309,7 @@ class Runtime:
                 return status
         return Status(Code.ERROR, ("every bind plugin skipped the pod: enable DefaultBinder",))
 
+    @timed("PostBind")
     def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """All PostBind plugins; what they raise changes nothing any more."""
         for plugin in self._post_binds:
@@ -322,22 +329,6 @@ class Runtime:
 
 def _done(_nothing: None) -> Status:
     return SUCCESS
-
-
-def _make(profile: Profile, registry: Registry, handle: Handle) -> dict[str, Plugin]:
-    """One instance of each plugin that the profile names, or every problem with them."""
-    made: dict[str, Plugin] = {}
-    problems: list[str] = []
-    unused = sorted(set(profile.args) - profile.names())
-    problems += [f"pluginConfig names {name!r}, which isn't enabled" for name in unused if name not in registry]
-    for name in sorted(profile.names()):
-        try:
-            made[name] = registry.make(name, profile.args.get(name, {}), handle)
-        except ConfigError as error:
-            problems += error.problems
-    if problems:
-        raise ConfigError(tuple(f"profile {profile.scheduler_name!r}: {text}" for text in problems))
-    return made
 
 
 def _signers(plugins: Iterable[Plugin]) -> tuple[SigningPlugin, ...] | None:

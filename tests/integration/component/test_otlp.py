@@ -9,6 +9,7 @@ import textwrap
 from contextlib import ExitStack
 
 from tests.harness.collector import Collector, dead_collector, hung_collector
+from tests.harness.numbers import exports, of_export
 from tests.harness.wait import eventually
 
 LONG = 30
@@ -161,3 +162,48 @@ def test_metrics_to_a_dead_collector_are_told_once_with_the_reason():
     assert re.search("UNAVAILABLE|Deadline Exceeded", done.stderr)  # the latter on a machine that is busy
     assert done.stderr.count("Failed to export") == 1  # in the line of ours
     assert "Traceback" not in done.stderr
+
+
+def test_a_collector_that_comes_back_receives_all_that_was_counted_meanwhile():
+    code = """
+        import threading
+        from opentelemetry import metrics as api
+        from component import logs, metrics
+        from component.metrics.histogram import histogram
+        logs.setup()
+        running = metrics.setup(instance="i")
+        counter, never = api.get_meter("t").create_counter("sent_total"), threading.Event()
+        ours = histogram("ours", buckets=(1.0,))
+        number = 0
+        while not never.wait(0.02):
+            counter.add(1)
+            ours.record(0.5)
+            number += 1
+            print(number, flush=True)
+    """
+    with ExitStack() as stack:
+        with dead_collector() as endpoint:
+            process = stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", textwrap.dedent(code)],
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    env={"PATH": "", "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_METRIC_EXPORT_INTERVAL": "100"},
+                )
+            )
+            stack.callback(process.kill)
+            for line in process.stderr:
+                if "telemetry is being lost" in line:
+                    break
+        for line in process.stdout:  # it goes on
+            if int(line) > 100:
+                break
+        collector = stack.enter_context(Collector(port=int(endpoint.rpartition(":")[2])))
+        eventually(lambda: len(exports(list(collector.requests), "i")) >= 2, within=LONG)
+        first, second = map(of_export, exports(list(collector.requests), "i")[:2])
+        assert 100 <= first["sent_total"][()] <= second["sent_total"][()]
+        assert 100 <= first["ours_count"][()] <= second["ours_count"][()]
+        assert first["ours_sum"][()] == first["ours_count"][()] / 2
+        assert second["lockd_telemetry_lost_total"][("pipeline", "metrics-otlp"),] >= 1
+        assert any("telemetry is taken again" in line for line in process.stderr)

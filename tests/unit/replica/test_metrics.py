@@ -8,6 +8,7 @@ from component.metrics.histogram import histograms
 from replica.api.kinds import NODE
 from replica.binding import Fate, Verdict
 from replica.cache.metrics import processing_latency
+from replica.framework.cycle_state import CycleState
 from replica.framework.metrics import FrameworkMetrics
 from replica.framework.status import SUCCESS, unschedulable
 from replica.scheduler_metrics import SchedulerMetrics
@@ -134,3 +135,24 @@ def test_what_waited_in_permit_is_told_by_its_outcome():
     runtime.permit_waited(SUCCESS, 0.5)
     runtime.permit_waited(unschedulable("timed out"), 2.0)
     assert change.seen() == {("Success",): (1, 0.5), ("Unschedulable",): (1, 2.0)}
+
+
+def test_every_point_that_a_placed_pod_comes_by_is_measured_in_sampled_cycles():
+    runtime, ask = runtime_of(with_handle=handle()), pod("a")
+    steps = {
+        "Reserve": runtime.reserve,
+        "Unreserve": runtime.unreserve,
+        "Permit": runtime.permit,
+        "PreBind": runtime.pre_bind,
+        "Bind": runtime.bind,
+        "PostBind": runtime.post_bind,
+    }
+    change = Change("scheduler_framework_extension_point_duration")
+    for step in steps.values():
+        step(CycleState(), ask, "n")
+    assert change.seen() == {}
+    for step in steps.values():
+        step(CycleState(sampled=True), ask, "n")
+    assert {labels: count for labels, (count, _) in change.seen().items()} == {
+        (point, "Success", runtime.scheduler_name): 1 for point in steps
+    }
