@@ -136,6 +136,11 @@ class AssumedPods:
         """Does it count ahead of its bind?"""
         return uid in self._assumed
 
+    def place_of(self, uid: str) -> str:
+        """The node where it counts ahead of its bind, or ""."""
+        found = self._assumed.get(uid)
+        return "" if found is None else found.node
+
     def counts(self) -> tuple[int, int]:
         """How many pods the watch has shown on nodes, and how many are assumed."""
         return len(self._bound), len(self._assumed)

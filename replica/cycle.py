@@ -252,6 +252,7 @@ class SchedulingCycle:
             self._outcomes.refused(cycle, status.message, (status.plugin,))
         else:
             self._outcomes.failed(cycle, status.message)
+        self._outcomes.freed(cycle)
 
     def _skip(self, queued: QueuedPod) -> None:
         """Nothing to schedule: it counts on a node already, is being deleted, or is nobody's we know."""

@@ -206,7 +206,8 @@ class Gangs:
             if party is None:
                 continue
             if not verdict.stands:
-                self._give_up(party, parcels_left)
+                for cycle in self._give_up(party, parcels_left):
+                    self._outcomes.freed(cycle)
                 continue
             first, *others = parcels_left
             if others:
@@ -235,8 +236,9 @@ class Gangs:
         for party, left in following.values():
             self._give_up(party, left)
 
-    def _give_up(self, party: Party, left: Iterable[BindGroup]) -> None:
+    def _give_up(self, party: Party, left: Iterable[BindGroup]) -> list[Cycle]:
         cycles = {cycle.pod.uid: cycle for cycle in party.members}
-        for group in left:
-            for binding in group:
-                self._outcomes.abandon(cycles[binding.pod.uid])
+        given_up = [cycles[binding.pod.uid] for group in left for binding in group]
+        for cycle in given_up:
+            self._outcomes.abandon(cycle)
+        return given_up

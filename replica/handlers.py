@@ -163,15 +163,16 @@ class PodHandler:
             self._movers.move(pod_change(old, new, Resource.ASSIGNED_POD), old=old, new=new)
 
     def on_delete(self, obj: Pod, *, stale: bool) -> None:  # noqa: ARG002  # gone is gone
-        # Whatever it looked like last, it may be waiting, assumed, or bound.
+        # Whatever it looked like last, it may be waiting, assumed, or bound; a promise takes room as well.
+        node = obj.node or self._assumed.place_of(obj.uid) or self._queue.nominator.node_of(obj.path)
         self._members.forget(obj)
         self._budgets.lose_pod(obj)
         self._queue.delete(obj.path)
         self._assumed.remove(obj.uid)
         self._waiting.reject(obj.uid, "", DELETED)
         self._gone(obj.uid)
-        if obj.node:
-            self._movers.move(ASSIGNED_POD_DELETE, old=obj)
+        if node:
+            self._movers.move(ASSIGNED_POD_DELETE, old=obj.on(node))
 
     def _placed(self, pod: Pod) -> None:
         # First out of the queue, then on its node: nobody finds it in neither and tries it again.

@@ -8,6 +8,7 @@ from component import logs
 from replica.api.events import WARNING
 from replica.api.status import SCHEDULER_ERROR, UNSCHEDULABLE
 from replica.binding import Fate
+from replica.queue.hints import ASSIGNED_POD_DELETE
 from replica.scheduler_metrics import ERROR, SCHEDULED
 from replica.scheduler_metrics import UNSCHEDULABLE as REFUSED
 
@@ -96,6 +97,16 @@ class Outcomes:
         cycle.runtime.unreserve(cycle.state, cycle.pod, cycle.node_name)
         self._assumed.forget(cycle.pod.uid)
 
+    def freed(self, cycle: Cycle) -> None:
+        """Whoever was refused while a pod had the place that it lost may have it: as if the pod had been deleted.
+
+        To be told once the pod itself has been settled, whom it doesn't help.
+        """
+        uid = cycle.pod.uid
+        self._queue.move_all(
+            ASSIGNED_POD_DELETE, old=cycle.pod.on(cycle.node_name), check=lambda other: other.uid != uid
+        )
+
     def abandon(self, cycle: Cycle) -> None:
         """The term ends before the pod was bound: somebody else takes it up."""
         self.undone(cycle)
@@ -117,6 +128,7 @@ class Outcomes:
                     self.undone(cycle)
                     # Another attempt would meet the same: it waits for a change of the pod.
                     self.refused(cycle, f"the pod is too large to be bound: {verdict.reason}", ("DefaultBinder",))
+                    self.freed(cycle)
                 case Fate.FENCED | Fate.NOT_SENT:
                     self.abandon(cycle)
                 case Fate.UNSETTLED:
@@ -171,6 +183,7 @@ class Outcomes:
         if cycle is not None:
             # A pod that has a node by now, or is gone, has left the queue: then this changes nothing.
             self._queue.requeue(cycle.queued)
+            self.freed(cycle)
 
     def _ended(self, cycle: Cycle, result: str) -> None:
         """An attempt ended: its numbers."""

@@ -134,7 +134,7 @@ def assemble(config: ReplicaConfig, informers: Informers, gateway: Gateway, grou
         return settle(gateway, txn, clock=clock, stop=stop, attempt=attempt, within=NEVER_GIVES_UP)
 
     movers = Movers(queue, members, profiles)
-    informers.informer(PRIORITY_CLASS).add_handler(ClassWatch(classes), name="scheduler")
+    informers.informer(PRIORITY_CLASS).add_handler(ClassWatch(classes, queue.weigh), name="scheduler")
     informers.informer(DISRUPTION_BUDGET).add_handler(BudgetWatch(budgets), name="preemption")
     for kind, told in (
         (POD_GROUP, PodGroupHandler(movers)),

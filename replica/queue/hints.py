@@ -89,6 +89,7 @@ ASSIGNED_POD_ADD = ClusterEvent(Resource.ASSIGNED_POD, Action.ADD, "AssignedPodA
 ASSIGNED_POD_UPDATE = ClusterEvent(Resource.ASSIGNED_POD, Action.UPDATE_POD, "AssignedPodUpdate")
 ASSIGNED_POD_DELETE = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE, "AssignedPodDelete")
 POD_GROUP_UPDATE = ClusterEvent(Resource.POD_GROUP, Action.ADD | Action.UPDATE_OTHER, "PodGroupUpdate")
+PRIORITY_CLASS_CHANGE = ClusterEvent(Resource.PRIORITY_CLASS, Action.ALL, "PriorityClassChange")
 FAILURE = ClusterEvent(Resource.ANY, Action.ALL, "ScheduleAttemptFailure")
 BACKOFF_COMPLETE = ClusterEvent(Resource.ANY, Action.ALL, "BackoffComplete")
 FORCE_ACTIVATE = ClusterEvent(Resource.ANY, Action.ALL, "ForceActivate")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from replica.queue.pod import by_backoff
 from replica.queue.refusals import Refusals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from replica.api.pods import Pod
     from replica.queue.pod import QueuedPod
@@ -22,6 +23,11 @@ ACTIVE: Final = "active"
 BACKOFF: Final = "backoff"
 UNSCHEDULABLE: Final = "unschedulable"
 GATED: Final = "gated"
+
+
+def never_gated(_pod: Pod) -> str:
+    """No plugin keeps any pod out of the active queue."""
+    return ""
 
 
 class Pools:
@@ -54,6 +60,10 @@ class Pools:
     def refusals(self) -> dict[tuple[str, str], int]:
         """Pods that somebody refused or gates, by plugin and profile; one counts for each plugin."""
         return self._refusals.counts()
+
+    def __iter__(self) -> Iterator[QueuedPod]:
+        """All of them."""
+        return chain(self.active, self.backoff, self.unschedulable, self.gated.values())
 
     def find(self, key: str) -> QueuedPod | None:
         return self.active.get(key) or self.backoff.get(key) or self.unschedulable.get(key) or self.gated.get(key)
@@ -132,6 +142,22 @@ class Pools:
             self.gated[queued.key] = queued
         else:
             self.unschedulable.put(queued)
+
+    def weigh(self, priority: Callable[[Pod], int]) -> list[QueuedPod]:
+        """Give each pod the priority that it has now.
+
+        Returns:
+            Those that are unschedulable and got another one, which are taken out: others may have to make room for
+            them now, or they need not leave it any.
+        """
+        stale = [queued for queued in self if queued.priority != priority(queued.pod)]
+        fresh = [replace(queued, priority=priority(queued.pod)) for queued in stale]
+        retried = [queued for queued in fresh if queued.key in self.unschedulable]
+        for queued in fresh:
+            self.refresh(queued)
+        for queued in retried:
+            self.remove(queued.key)
+        return retried
 
     def rested(self, now: float) -> list[QueuedPod]:
         """Take out the pods whose backoff has ended."""

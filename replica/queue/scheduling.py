@@ -18,6 +18,7 @@ from replica.queue.hints import (
     POD_ADD,
     POD_GROUP_UPDATE,
     POD_UPDATE,
+    PRIORITY_CLASS_CHANGE,
     UNSCHEDULABLE_TIMEOUT,
     Hints,
 )
@@ -25,7 +26,7 @@ from replica.queue.inflight import Happening, InFlight
 from replica.queue.metrics import QueueMetrics
 from replica.queue.nominator import Nominator
 from replica.queue.pod import QueuedPod, by_priority, stated_priority
-from replica.queue.pools import UNSCHEDULABLE, Pools
+from replica.queue.pools import UNSCHEDULABLE, Pools, never_gated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -38,11 +39,6 @@ INITIAL_BACKOFF = 1.0
 MAXIMUM_BACKOFF = 10.0
 UNSCHEDULABLE_SECONDS = 300.0
 """How long a pod stays in the unschedulable pool when nothing happens that may help it."""
-
-
-def never_gated(_pod: Pod) -> str:
-    """No plugin keeps any pod out of the active queue."""
-    return ""
 
 
 class SchedulingQueue:
@@ -199,6 +195,7 @@ class SchedulingQueue:
             back = replace(
                 queued,
                 pod=landed.newest,
+                priority=self._priority(landed.newest),
                 queued_at=now,
                 refused_by=plugins,
                 flushed=False,
@@ -231,6 +228,11 @@ class SchedulingQueue:
         """Something happened to these pods alone: look anew at those that only this plugin keeps back."""
         with self._changed:
             self._place(self._pools.kept_by(keys, plugin), POD_GROUP_UPDATE)
+
+    def weigh(self) -> None:
+        """Priority classes changed: give each pod the priority that it has now; who was refused is tried again then."""
+        with self._changed:
+            self._place(self._pools.weigh(self._priority), PRIORITY_CLASS_CHANGE)
 
     # --- what others ask
 

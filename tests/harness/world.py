@@ -100,7 +100,9 @@ class World:
         self.informers.pods.add_handler(handler, name="scheduler", barrier=True)
         self.informers.informer(NAMESPACE).add_handler(NamespaceHandler(movers), name="scheduler", barrier=True)
         self.informers.nodes.add_handler(NodeHandler(self.table, movers), name="scheduler", barrier=True)
-        self.informers.informer(PRIORITY_CLASS).add_handler(ClassWatch(self.classes), name="scheduler")
+        self.informers.informer(PRIORITY_CLASS).add_handler(
+            ClassWatch(self.classes, self.queue.weigh), name="scheduler"
+        )
         self.informers.informer(DISRUPTION_BUDGET).add_handler(BudgetWatch(self.budgets), name="preemption")
         self.broadcaster = Broadcaster(clock=self.clock)
         recorder = Recorder(self.broadcaster.publish, controller="default-scheduler", instance="me", clock=self.clock)

@@ -171,3 +171,17 @@ def test_host_ports_of_pods_that_would_come():
     world.nominator.nominate(pod("chosen", containers=[{"name": "c", "image": "i", "ports": ports}]), "a")
     late = {"containers": [{"name": "c", "image": "i", "ports": ports}]}
     assert {world.place(f"p{number}", **late).node_name for number in range(4)} == {"b"}
+
+
+def test_a_node_of_which_more_is_asked_than_a_column_can_say():
+    whales = [pod(f"whale-{number}", requests={"memory": "100Pi"}) for number in range(3)]
+    table = table_of([node("a", allocatable=ROOM)], [("a", whale) for whale in whales])
+    nodes = table.snapshot()
+    for gone in ([], whales[:1], whales[:2], whales):
+        part = what_if(nodes, 0, fewer=gone)
+        for whale in gone:
+            table.remove_pod("a", whale.uid)
+        assert part.requested[:, 0].tolist() == table.snapshot().requested[:, 0].tolist()
+        for whale in gone:
+            table.add_pod("a", whale)
+        nodes = table.snapshot()

@@ -528,3 +528,25 @@ def test_a_pod_that_only_its_patience_brought_back_is_marked(queue, clock):
     queue.activate(["default/a"])
     (again,) = pop(queue)
     assert not again.flushed
+
+
+def test_a_priority_class_that_comes_after_its_pods_counts_for_them(clock):
+    values = {}
+    queue = SchedulingQueue(
+        clock=clock,
+        gate=lambda pod: "SchedulingGates" if pod.spec.gates else "",
+        priority=lambda pod: pod.spec.priority if pod.spec.priority is not None else values.get(pod.name, 0),
+        hints=Hints.of([Registration(FIT, ANY_NODE)]),
+    )
+    for made in (pod("refused"), pod("flying")):
+        queue.add(made)
+    refused, flying = pop(queue, 2)
+    for made in (pod("early"), pod("late"), pod("stated", priority=1)):
+        queue.add(made)
+    queue.requeue(refused, [FIT])
+    values.update(refused=3, flying=4, late=5, stated=6)
+    queue.weigh()
+    assert sizes(queue)[1:3] == (1, 0)  # in backoff: it may have others make room now
+    queue.requeue(flying)
+    clock.advance(1.0)
+    assert names(pop(queue, 9)) == ["late", "flying", "refused", "stated", "early"]
