@@ -30,6 +30,9 @@ class Gang:
 
 @runtime_checkable
 class GroupingPlugin(Plugin, Protocol):
-    """Says which pods are placed together: when one of a gang is taken up, all that wait of it are."""
+    """Says which pods are placed together: when one of a gang is taken up, all that wait of it are.
+
+    If it keeps pods back in PreEnqueue, then all of a gang or none.
+    """
 
     def gang(self, pod: Pod) -> Gang | None: ...

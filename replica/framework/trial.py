@@ -137,7 +137,8 @@ class _Table:
         """What a pod takes is added, or (-1) taken away."""
         lanes = self._lanes.get(pod.spec)
         if lanes is None:
-            lanes = self._lanes[pod.spec] = tuple(lanes_of(self._original, pod.spec))
+            asked = ((lane, amount) for lane, amount in lanes_of(self._original, pod.spec) if amount)
+            lanes = self._lanes[pod.spec] = tuple(asked)
         requested, row = self.nodes.requested, self._row
         for lane, amount in lanes:
             requested[lane, row] += sign * amount

@@ -80,17 +80,23 @@ class Pools:
         return sorted(found, key=self._order)
 
     def kept_by(self, keys: Iterable[str], plugin: str) -> list[QueuedPod]:
-        """Take out those that this plugin gates, or that it alone refused."""
-        found = []
-        for key in keys:
-            held, parked = self.gated.get(key), self.unschedulable.get(key)
-            if held is not None and held.gated_by == plugin:
-                found.append(held)
-            elif parked is not None and parked.refused_by == {plugin}:
-                found.append(parked)
-        for queued in found:
+        """Take out those of a group that this plugin gates and doesn't any more, or that it alone refused.
+
+        It gates all of a group or none, so that one of them is asked: a group grows by one pod at a time, and asking
+        all of them each time would be much.
+        """
+        keys = tuple(keys)
+        gated = [held for key in keys if (held := self.gated.get(key)) is not None and held.gated_by == plugin]
+        if gated and self._gate(gated[0].pod) == plugin:
+            gated = []
+        refused = [
+            parked
+            for key in keys
+            if (parked := self.unschedulable.get(key)) is not None and parked.refused_by == {plugin}
+        ]
+        for queued in (*gated, *refused):
             self.remove(queued.key)
-        return found
+        return gated + refused
 
     def remove(self, key: str) -> QueuedPod | None:
         """Take a pod out, wherever it is."""

@@ -550,3 +550,22 @@ def test_a_priority_class_that_comes_after_its_pods_counts_for_them(clock):
     queue.requeue(flying)
     clock.advance(1.0)
     assert names(pop(queue, 9)) == ["late", "flying", "refused", "stated", "early"]
+
+
+def test_of_a_group_that_is_kept_back_one_pod_is_asked(clock):
+    asked, keeps = [], "Coscheduling"
+
+    def gate(made):
+        asked.append(made.name)
+        return keeps
+
+    queue = SchedulingQueue(clock=clock, gate=gate)
+    group = [f"p{number}" for number in range(20)]
+    for name in group:
+        queue.add(pod(name))
+    asked.clear()
+    queue.reconsider([f"default/{name}" for name in group], "Coscheduling")
+    assert asked == ["p0"]
+    keeps = ""
+    queue.reconsider([f"default/{name}" for name in group], "Coscheduling")
+    assert names(pop(queue, 99)) == group
