@@ -75,8 +75,8 @@ kill: ## kill -9 its leader, and tell who leads next and how soon
 bases: ## make its base images from Debian packages, for where no registry can be reached
 	@$(PYTHON) -m tools.bases $(ARGS)
 
-docked: $(STAMP) ## run the tests of the cluster in Docker
-	$(PYTEST) -s -p no:randomly tests/compose
+docked: $(STAMP) ## run the tests of the cluster in Docker, but for the one with TLS: `make chaos`
+	$(PYTEST) -s -p no:randomly -m "not slow" tests/compose
 
 clean: ## remove .venv and what tools left
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage*

@@ -16,7 +16,7 @@ from tests.harness.wait import eventually
 from tools import compose as tool
 from tools.engine import Refusal
 
-pytestmark = [pytest.mark.compose, pytest.mark.timeout(2 * WITHIN)]
+pytestmark = [pytest.mark.compose, pytest.mark.slow, pytest.mark.timeout(2 * WITHIN)]
 
 USER = ROOT / "compose" / ".tls" / "user"
 
