@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -267,18 +268,18 @@ def test_most_places_are_foreseen_where_nodes_have_their_labels():
     assert placed / 2 < foreseen <= placed
 
 
-def sized(*, soft):
-    """Nodes in three zones; a few may be worse than the others, and soon full."""
-    for number in range(48):
-        labels = {"zone": str(number % 3), ZONE: str(number % 3), HOSTNAME: f"n{number}"}
-        taints = ({"key": "k", "value": "", "effect": "PreferNoSchedule"},) if soft and number % 16 > 13 else ()
-        room = {"cpu": "8", "memory": "16Gi", "pods": 2 if taints else 40}
-        yield node(f"n{number}", labels=labels, taints=taints, allocatable=room)
+def sized(number, *, soft, cordoned=False):
+    """One of nodes in three zones; some may be worse than others: those of zone 0 least, but for n0, which is worst."""
+    labels = {"zone": str(number % 3), ZONE: str(number % 3), HOSTNAME: f"n{number}"}
+    worse = ((2 + number % 2, 1)[number % 3 == 0] if number else 6) if soft else 0
+    taints = tuple({"key": f"k{each}", "value": "", "effect": "PreferNoSchedule"} for each in range(worse))
+    room = {"cpu": "8", "memory": "16Gi", "pods": 40}
+    return node(f"n{number}", labels=labels, taints=taints, allocatable=room, unschedulable=cordoned)
 
 
 @pytest.mark.parametrize(("soft", "most"), [(False, 100), (True, 40)], ids=["all alike", "some worse"])
 def test_many_of_few_kinds_get_the_very_places_that_they_would_get_one_by_one(soft, most):
-    table = table_of(sized(soft=soft))
+    table = table_of([sized(number, soft=soft) for number in range(48)])
     shared, alone = (Handle(ManualClock(), random.Random(1), WaitingPods()) for _ in range(2))  # noqa: S311
     runtime, evaluator = runtime_of(with_handle=shared), runtime_of(with_handle=alone)._evaluator
     foreseen, requests = watched(runtime._evaluator._related._foresight), {"cpu": "100m", "memory": "100Mi"}
@@ -304,9 +305,58 @@ def test_many_of_few_kinds_get_the_very_places_that_they_would_get_one_by_one(so
         if not isinstance(found, Diagnosis):
             table.add_pod(found.node_name, ask)
             placed.append((found.node_name, ask.uid))
-        if number % 11 == 10:
-            table.remove_pod(*placed.pop(number % len(placed)))
+        if number % 4 == 3:
+            table.remove_pod(*placed.pop(-2))
+        if number == 60:
+            table.set_node(sized(0, soft=soft, cordoned=True))
     assert sum(foreseen) > most
+
+
+@settings(max_examples=25)
+@given(seeds)
+def test_what_is_told_by_domains_is_what_columns_say(seed):
+    crowd = DrawnCrowd(seed, whole=True)
+    for args in SPREADS:
+        plugin = spread_of(args)
+        for ask in (crowd.ask(), crowd.ask(), neighbour(owner="r")):
+            view = crowd.table.snapshot()
+            if (told := plugin.outlook(ask, view)) is not None:
+                check_outlook(plugin, told, ask, view)
+
+
+def test_a_domain_whose_nodes_all_have_pods_of_their_own_is_not_compared_by_itself():
+    nodes, there = (sized(number, soft=False) for number in range(2)), ("n0", "n1", "n1")
+    view = table_of(nodes, [(name, neighbour(owner="r")) for name in there]).snapshot()
+    plugin, ask = spread_of({}), neighbour(owner="r")
+    check_outlook(plugin, plugin.outlook(ask, view), ask, view)
+
+
+def check_outlook(plugin, told, ask, view):
+    state = CycleState()
+    plugin.pre_filter(state, ask, view)
+    verdict = plugin.filter(state, ask, view)
+    ids = [0] * view.size if told.domains is None else told.domains.ids.tolist()
+    free = [
+        (told.allowed is None or told.allowed[ids[row]])
+        and not any(tally.amounts.get(row, 0) > most and tally.domains.counted[row] for tally, most in told.bars)
+        for row in range(view.size)
+    ]
+    feasible = view.valid if verdict is None else view.valid & verdict
+    rows = np.flatnonzero(view.valid).tolist()
+    assert [free[row] for row in rows] == feasible[rows].tolist()
+    ranks = plugin.rank(CycleState(), ask, view, feasible) if feasible.any() else None
+    if ranks is None:
+        assert told.rank is None or not feasible.any()
+        return
+    apart = {}
+    for row, amount in told.rank.rows.items():
+        if row < view.size and feasible[row]:
+            apart.setdefault((ids[row], amount), []).append(row)
+    members = np.bincount(told.domains.ids[: view.size][feasible], minlength=told.domains.values + 1).tolist()
+    scores, others = told.rank.rank(members, apart)
+    found = {row: scores[ids[row]] for row in rows if feasible[row]}
+    found |= {row: score for those, score in zip(apart.values(), others, strict=True) for row in those}
+    assert found == {row: ranks.item(row) for row in rows if feasible[row]}
 
 
 def away(app):
