@@ -31,7 +31,11 @@ def pair(crew, *flags, connection=None):
 def takeover(crew, standby):
     """How it took over: as its record says, and how long after it had last seen the old one renewed."""
     crew.until_leads(standby, within=60.0)
-    (won,) = [span for span in standby.spans("leader_election.acquire") if span.attributes["outcome"] == "acquired"]
+
+    def acquired():
+        return [span for span in standby.spans("leader_election.acquire") if span.attributes["outcome"] == "acquired"]
+
+    (won,) = eventually(acquired, within=20.0, what="its span is written")
     assert crew.record().takeover == won.attributes["takeover"]
     return won.attributes["takeover"], float(won.attributes["seconds_since_last_seen"]), won.start
 
@@ -85,9 +89,9 @@ def test_one_cut_off_from_etcd_alone_as_soon_as_it_has_ended_and_never_before(tr
         how, after, at = takeover(crew, standby)
         assert how == "evidence"
         assert crew.timing.renew - crew.timing.retry <= after < crew.timing.lease
+        assert leader.wait_for_end(within=20.0) == 1
         (lost,) = leader.spans("leader_election.lost")
         assert at > lost.end, "its gate had closed"
-        assert leader.wait_for_end(within=20.0) == 1
 
 
 @pytest.mark.slow
