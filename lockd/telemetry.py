@@ -74,7 +74,7 @@ class ElectionTelemetry:
                 lock=self._lock,
                 revision=after.observed.lease.revision if after.observed.lease is not None else 0,
             )
-        if before.unsettled is not None and after.unsettled is not before.unsettled:
+        if before.unsettled is not None and not _goes_on(before.unsettled, after.unsettled):
             self._settled(before.unsettled, before, after, now)
         if after.hold is not None and after.hold.led and not (before.hold is not None and before.hold.led):
             self._started(before, after, now)
@@ -144,3 +144,8 @@ class ElectionTelemetry:
             led=after.stopped.led,
             released=after.stopped.released,
         )
+
+
+def _goes_on(before: Unsettled, after: Unsettled | None) -> bool:
+    """Is it the same transaction, at most in a further copy?"""
+    return after is not None and after.transaction is before.transaction

@@ -93,3 +93,21 @@ def test_a_release_and_what_follows_read_as_one_story(told):
     mine = [span for name in ("renew", "lost", "release") for span in of(f"leader_election.{name}", "first")]
     assert {span.linked("leadership_term") for span in mine} == {(anchor.span_id,)}
     assert {span.name for span in mine} == {f"leader_election.{name}" for name in ("renew", "lost", "release")}
+
+
+def test_a_transaction_of_several_copies_is_told_once(told):
+    store = MemoryRecordStore()
+    store.refuse = 3  # an acquire in four copies
+    candidate = Candidate(store, "first", lease=5.0)
+    candidate.until_leads()
+    store.refuse = 2  # and a renewal in three
+    (renewed,) = eventually(
+        lambda: [span for span in told.spans("leader_election.renew") if span.attributes["copies"] == 3],
+        within=WITHIN,
+    )
+    candidate.end()
+    (acquired,) = told.spans("leader_election.acquire")
+    assert (acquired.attributes["outcome"], acquired.attributes["copies"]) == ("acquired", 4)
+    assert renewed.attributes["outcome"] == "renewed"
+    outcomes = [span.attributes["outcome"] for span in told.spans("leader_election.renew")]
+    assert set(outcomes[:-1]) <= {"renewed"}, "but for one that the end cut short"
