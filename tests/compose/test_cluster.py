@@ -101,7 +101,7 @@ def test_pods_that_come_are_bound_and_the_history_is_right(cluster):
     assert "error" not in cluster.run(one, "chaosctl", "audit", "--wait", f"{WITHIN / 2}s")
 
 
-def test_prometheus_scrapes_all_of_it_and_no_alert_fires(cluster):
+def test_prometheus_scrapes_all_of_it_and_has_the_rules(cluster):
     def asked(path):
         with urllib.request.urlopen(f"http://127.0.0.1:{cluster.ports['PROMETHEUS_PORT']}{path}", timeout=10.0) as page:
             return json.load(page)["data"]
