@@ -32,5 +32,6 @@ def test_one_of_many_leads_and_etcd_is_asked_as_if_they_were_few(own, prefix, cr
             asked[number] = calls(own) - before
     record_property("seconds", took)
     record_property("calls", asked)
-    assert asked[MANY] <= asked[FEW] * MANY / FEW, "no faster than linearly"
+    # No faster than linearly: who was few may have been lucky, so a bound for each and not a ratio.
+    assert all(count <= HAND_OFFS * number for number, count in asked.items()), "each asks once a hand-off at most"
     assert asked[MANY] < MANY, "and in truth hardly at all"
