@@ -8,6 +8,7 @@ import random
 import socketserver
 import threading
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chaos.cluster.interface import Target
@@ -28,7 +29,6 @@ from tests.harness.wait import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from chaos.faults.remedies import Remedy
     from chaos.proxy.rule import Rule
@@ -156,6 +156,11 @@ class _Live(http.server.BaseHTTPRequestHandler):
         """Nothing is logged."""
 
 
+def sleeps(pid: int) -> bool:
+    """Has the process become `sleep`? For a moment, a process that becomes another program has no environment."""
+    return Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"/bin/sleep\0")
+
+
 @contextmanager
 def immune(etcd: Embedded, prefix: str, folder: Path) -> Iterator[Scene]:
     """A scene on which no fault has an effect."""
@@ -181,6 +186,7 @@ def immune(etcd: Embedded, prefix: str, folder: Path) -> Iterator[Scene]:
         for name in ("replica-1", "replica-2"):
             child = Child(["/bin/sleep", "1000"], log=folder / "log", environment=environment)
             undo.callback(child.kill)
+            eventually(lambda made=child: sleeps(made.pid), within=30.0, what="it is what it was started to be")
             eventually(lambda made=child: clocks.VARIABLE in clocks.environment(made.process), within=30.0)
             replicas.append(Target(name, name, child.pid, child.process.started, f"http://{live}"))
         gateway = Gateway(etcd.connection, purpose="test", witness=Witness())
