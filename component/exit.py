@@ -29,6 +29,9 @@ NOTICE = 0.1
 LONG = 60.0
 """Seconds after which the thread that writes them looks again, while nothing is armed."""
 
+SOON = 0.5
+"""Seconds after which it looks again when it has written them: the exit may have been put off in the last moment."""
+
 LAST_WORDS = "The time for an orderly end is over. The stacks of all threads:\n"
 
 RESERVE = 0.1
@@ -88,20 +91,27 @@ class Watchdog:
 
     def _watch_out(self, fd: int) -> None:
         def run() -> None:
-            while (left := self._left()) > 0:
-                if self._clock.wait(self._sooner, left):
-                    self._sooner.clear()
-            with contextlib.suppress(OSError):  # nobody reads it
-                os.write(fd, LAST_WORDS.encode())
-                faulthandler.dump_traceback(fd, all_threads=True)
+            told: float | None = None
+            while True:
+                at = self._at
+                left = self._left(at, told)
+                if left > 0:
+                    if self._clock.wait(self._sooner, left):
+                        self._sooner.clear()
+                    continue
+                told = at
+                with contextlib.suppress(OSError):  # nobody reads it
+                    os.write(fd, LAST_WORDS.encode())
+                    faulthandler.dump_traceback(fd, all_threads=True)
 
         with contextlib.suppress(RuntimeError):  # no thread is to be had: the exit needs none
             threading.Thread(target=run, name="watchdog", daemon=True).start()
 
-    def _left(self) -> float:
-        """Seconds until the stacks are due, or until it is to be asked again."""
-        at = self._at
-        return LONG if at is None else at - NOTICE - self._clock.now()
+    def _left(self, at: float | None, told: float | None) -> float:
+        """Seconds until the stacks are due for an exit at `at`, or until it is to be asked again."""
+        if at is None:
+            return LONG
+        return SOON if at == told else at - NOTICE - self._clock.now()
 
 
 def leave(
@@ -110,7 +120,8 @@ def leave(
     """Run the steps one after another and end the process with `code`, `bound` seconds from now at the latest.
 
     A step that hangs is abandoned when the time is up, one that raises is logged; neither keeps the next from its turn
-    while time is left. When not even this function gets to run, the watchdog ends the process with code 1.
+    while time is left. When not even this function gets to run, the watchdog ends the process with code 1; a process
+    that can have no timer has its steps all the same, bounded by this function alone.
 
     Args:
         steps: Names, and functions that are given the seconds left; each runs in a thread of its own.
@@ -119,13 +130,20 @@ def leave(
     """
     try:
         end = clock.now() + bound
-        (watchdog or Watchdog(clock)).arm_by(end)
+        _arm(watchdog or Watchdog(clock), end)
         reserve = min(bound * RESERVE, LARGEST_RESERVE)
         for name, run in steps:
             _step(name, run, end - 2 * reserve, clock)
         _step("flush", _flush, end - reserve, clock)
     finally:
         os._exit(code)
+
+
+def _arm(watchdog: Watchdog, end: float) -> None:
+    try:
+        watchdog.arm_by(end)
+    except OSError as error:
+        _log.warning("the exit has no watchdog", error=str(error))
 
 
 def _step(name: str, run: Callable[[float], object], end: float, clock: Clock) -> None:

@@ -80,6 +80,20 @@ class TestWatchdog:
         """)
         assert (ended.returncode, ended.stderr[:8]) == (1, "The time")
 
+    def test_stacks_are_told_once_more_after_an_exit_that_was_put_off_when_they_were_written(self):
+        ended = run("""
+            watchdog, told, write = Watchdog(clock), threading.Event(), leaving.faulthandler.dump_traceback
+            leaving.faulthandler.dump_traceback = lambda *args, **options: (write(*args, **options), told.set())
+            leaving.NOTICE = 1000.0
+            watchdog.arm(clock.now() + 500.0)  # the stacks are due at once
+            told.wait()
+            leaving.NOTICE = 2.5  # a busy machine has time for the stacks
+            watchdog.arm(clock.now() + 3.0)
+            threading.Event().wait()
+        """)
+        assert ended.returncode == 1
+        assert ended.stderr.count("The time for an orderly end is over.") == 2
+
     def test_without_a_word_if_so_asked(self):
         ended = run("Watchdog(clock, stacks=False).arm(clock.now() + 0.3); threading.Event().wait()")
         assert (ended.returncode, ended.stderr) == (1, "")
@@ -194,6 +208,15 @@ class TestLeave:
             leave(3, steps=steps, bound=5, clock=clock)
         """)
         assert (ended.returncode, ended.stdout) == (3, "a True\nb True\n")
+
+    def test_a_process_that_can_have_no_timer_has_its_steps(self):
+        ended = run("""
+            import resource
+            resource.setrlimit(resource.RLIMIT_SIGPENDING, (0, 0))
+            leave(3, steps=[("release", lambda left: print("released"))], bound=HANG, clock=clock)
+        """)
+        assert (ended.returncode, ended.stdout) == (3, "released\n")
+        assert "the exit has no watchdog" in ended.stderr
 
     def test_a_step_that_hangs_is_abandoned_and_output_is_flushed(self):
         ended = run("""
