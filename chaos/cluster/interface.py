@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from chaos.proxy.interface import Links
+
+
+class Condition(Enum):
+    """How a process is at one moment."""
+
+    RUNNING = "running"
+    STOPPED = "stopped"
+    """It stands where it stood, and can go on."""
+    GONE = "gone"
+    """It has ended; who has its name now is another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +29,10 @@ class Target:
     Attributes:
         name: Stays the same over restarts, such as `replica-1`, `etcd-2` or `lockd-1`.
         identity: Of this one process: a replica's holder identity, a member's name, a `lockd`'s instance.
-        pid: On this host.
-        started: When the process began, in ticks since boot: a pid may be used again, the pair may not.
-        address: A replica's `http://host:port`; a member's or a `lockd`'s `host:port`.
+        pid: Where it runs: on this host, or on that of its container.
+        started: When the process began, in ticks since boot or in nanoseconds since 1970, as the cluster likes: a pid
+            may be used again, the pair may not.
+        address: A replica's `http://host:port`; a member's or a `lockd`'s `host:port`; as they are dialled from here.
     """
 
     name: str
@@ -28,6 +40,10 @@ class Target:
     pid: int
     started: int
     address: str
+
+    def is_same(self, other: Target) -> bool:
+        """Is it the same process, whatever is known of it now?"""
+        return (self.name, self.pid, self.started) == (other.name, other.pid, other.started)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +76,10 @@ class Cluster(Protocol):
 
     def daemons(self) -> Sequence[Target]:
         """The processes of `lockd serve`, running or just ended, by name."""
+        ...
+
+    def condition(self, target: Target) -> Condition:
+        """How this very process is now."""
         ...
 
     def ends(self) -> Sequence[End]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from chaos.cluster import state as files
 from chaos.cluster.interface import End, Target
-from chaos.cluster.process import eventually
+from chaos.cluster.process import condition, eventually
 from chaos.control import Caller, Refused, Unheard
 from chaos.errors import NotStarted, TooSlow
 from chaos.proxy.links import ProxyLinks
@@ -22,6 +22,7 @@ from lockd.record import LeaderRecord
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from chaos.cluster.interface import Condition
     from chaos.cluster.state import ClusterState
     from component.clock import Clock
     from lockd.etcd.gateway import Gateway
@@ -92,6 +93,9 @@ class LocalCluster:
             End(end.name, end.identity if end.name in replicas else _instance(end.pid), end.code, end.at)
             for end in state.ends
         )
+
+    def condition(self, target: Target) -> Condition:
+        return condition(_process(target))
 
     def links(self) -> ProxyLinks | None:
         found = self.state().links

@@ -7,6 +7,7 @@ import signal
 import threading
 from typing import TYPE_CHECKING, Final
 
+from chaos.cluster.interface import Condition
 from component.process import Gone, Process
 
 if TYPE_CHECKING:
@@ -27,6 +28,16 @@ def eventually(condition: Callable[[], bool], *, clock: Clock, within: float) ->
             return condition()
         clock.wait(never, STEP)
     return True
+
+
+def condition(process: Process) -> Condition:
+    """How it is now, in a cluster's words."""
+    match process.state:
+        case "" | "Z" | "X":
+            return Condition.GONE
+        case "T" | "t":
+            return Condition.STOPPED
+    return Condition.RUNNING
 
 
 def end_all(processes: Sequence[Process], *, clock: Clock, patience: float) -> None:

@@ -21,7 +21,7 @@ from chaos.faults.effect import Effect, Moment, shown, undone
 from chaos.faults.errors import NotAvailable
 from chaos.faults.fault import Kind, Need
 from chaos.faults.parameters import SIGNED_SECONDS, parameter
-from chaos.faults.processes import process
+from chaos.faults.processes import alive
 from chaos.faults.remedies import Overwrite
 from chaos.faults.undo import Undo
 from component.durations import format_duration
@@ -153,7 +153,7 @@ def environment(target: Target | Process) -> dict[str, str]:
 
 def _reads(scene: Scene, target: Target, shift: float) -> str | None:
     """That a replica, asked over HTTP, tells a time that is shifted by so much."""
-    if not process(target).alive:
+    if not alive(scene, target):
         return f"{target.name} has ended meanwhile" if not shift else None
     told = _date(target.address)
     if told is None:

@@ -11,7 +11,7 @@ from chaos.faults import told
 from chaos.faults.errors import NotAvailable, NotHealed
 from chaos.faults.fault import PATIENCE, Scene
 from chaos.faults.guard import GuardProcess
-from chaos.faults.remedies import Continue
+from chaos.faults.remedies import Continue, LocalRemedies
 from component.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from chaos.cluster.interface import Cluster, Target
     from chaos.faults.fault import Applied, Fault
+    from chaos.faults.remedies import Remedies
     from component.clock import Clock
     from lockd.etcd.gateway import Gateway
     from lockd.ports import LockName
@@ -46,7 +47,8 @@ class Custody:
         gateway: Gateway,
         lock: LockName,
         *,
-        folder: Path,
+        folder: Path | None,
+        remedies: Remedies | None = None,
         stop: threading.Event,
         random: chance.Random | None = None,
         clock: Clock | None = None,
@@ -57,7 +59,8 @@ class Custody:
 
         Args:
             gateway: To the members directly.
-            folder: The cluster's.
+            folder: The cluster's; None: it has none.
+            remedies: What heals this cluster without us; by default those of a local one.
             stop: Gives up applying at once; the block is to be left then.
             tell: Gets one line for each fault that could not be healed in the end.
         """
@@ -73,6 +76,7 @@ class Custody:
             random=random or chance.Random(),  # noqa: S311  # no secret is drawn
             folder=folder,
             guard=self._guard,
+            remedies=remedies if remedies is not None else LocalRemedies(folder),
             patience=patience,
         )
 
@@ -112,7 +116,8 @@ class Custody:
             NotApplied, NotAvailable, Interrupted: As `Fault.apply` says; nothing of it is left then.
         """
         applied = fault.apply(self.scene, targets)
-        told.tell(self.scene.folder, fault.name, targets, applied, until=self.scene.clock.wall())
+        if self.scene.folder is not None:
+            told.tell(self.scene.folder, fault.name, targets, applied, until=self.scene.clock.wall())
         self._held.append(applied)
         return applied
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from chaos.cluster.interface import Cluster, Target
     from chaos.faults.guard import Guard
+    from chaos.faults.remedies import Remedies
     from component.clock import Clock
     from lockd.etcd.gateway import Gateway
     from lockd.ports import LockName
@@ -56,8 +57,9 @@ class Scene:
         lock: The lock that the replicas contend for; names the prefix.
         stop: Gives up applying at once; healing goes on regardless.
         random: Seeded: what is left to chance is drawn from here.
-        folder: The cluster's.
+        folder: The cluster's; None: it has none.
         guard: Heals what would stay if this process were killed.
+        remedies: What heals this cluster without us.
         patience: Seconds that an effect, or its end, may take to show. A bound: most show in milliseconds.
     """
 
@@ -67,8 +69,9 @@ class Scene:
     clock: Clock
     stop: threading.Event
     random: random.Random
-    folder: Path
+    folder: Path | None
     guard: Guard = field(repr=False)
+    remedies: Remedies = field(repr=False)
     patience: float = PATIENCE
 
 

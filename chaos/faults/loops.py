@@ -12,7 +12,7 @@ from chaos.faults.effect import Effect, Moment, shown
 from chaos.faults.errors import NotApplied, NotHealed
 from chaos.faults.fault import NOTHING, Kind
 from chaos.faults.parameters import COUNT, SECONDS, choice, parameter
-from chaos.faults.processes import gone, present, process, returned
+from chaos.faults.processes import gone, present, returned
 from component.lifecycle import Group
 from component.process import Gone
 
@@ -151,7 +151,7 @@ class _Loop:
             target = present(self._scene, name)
             if (
                 target is not None
-                and (unlike is None or process(target) != process(unlike))
+                and (unlike is None or not target.is_same(unlike))
                 and (not ready or health.status_of(target.address, "/readyz") == 200)
             ):
                 self.last[name] = target
@@ -170,4 +170,4 @@ def _end(scene: Scene, target: Target, end: Callable[[Target], None], how: str) 
         end(target)
     except Gone as error:
         raise NotApplied(f"{target.name} (pid {target.pid}) had ended before") from error
-    return shown(scene, lambda: gone(target, how), f"{target.name} (pid {target.pid}) did not end")
+    return shown(scene, lambda: gone(scene, target, how), f"{target.name} (pid {target.pid}) did not end")

@@ -10,7 +10,7 @@ from chaos.faults.effect import Effect, Moment, always, shown, undone
 from chaos.faults.errors import NotApplied
 from chaos.faults.fault import NOBODY, NOTHING
 from chaos.faults.parameters import choice, parameter
-from chaos.faults.processes import halted, process
+from chaos.faults.processes import alive, halted
 from chaos.faults.undo import Undo
 from lockd.errors import StoreError
 from lockd.etcd.maintenance import Maintenance
@@ -39,7 +39,7 @@ class QuorumLoss:
     how: str = parameter(choice("pause", "kill"), "pause", what="How members are taken away; chance says which.")
 
     def apply(self, scene: Scene, targets: Sequence[Target]) -> Applied:  # noqa: ARG002  # aimed at the cluster
-        members = [member for member in scene.cluster.etcd_members() if process(member).alive]
+        members = [member for member in scene.cluster.etcd_members() if alive(scene, member)]
         if not members:
             raise NotApplied("no etcd member is running")
         chosen = scene.random.sample(members, len(members) // 2 + 1)
@@ -62,7 +62,7 @@ class MoveLeader:
         leader = scene.cluster.etcd_leader()
         if leader is None:
             raise NotApplied("no etcd member leads")
-        others = [each for each in scene.cluster.etcd_members() if each.name != leader.name and process(each).alive]
+        others = [each for each in scene.cluster.etcd_members() if each.name != leader.name and alive(scene, each)]
         if not others:
             raise NotApplied(f"{leader.name} is the only etcd member there is: nobody else can lead")
         chosen = scene.random.choice(others)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from chaos.cluster.interface import Condition
 from chaos.errors import NotStarted, TooSlow
 from chaos.faults.effect import Effect, Moment, always, shown, sought, undone
 from chaos.faults.errors import NotApplied, NotHealed
 from chaos.faults.fault import NOTHING, Kind
-from chaos.faults.remedies import Continue, Start
 from chaos.faults.undo import Undo
-from component.process import Gone, Process
+from component.process import Gone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,8 +29,6 @@ RETURN: Final = 10.0
 
 ASKING: Final = 2.0
 """Seconds that a member may take to answer."""
-
-_STOPPED: Final = ("T", "t")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +69,6 @@ class Pause:
         return Effect(moment, proof, undo)
 
 
-def process(target: Target) -> Process:
-    return Process(target.pid, target.started)
-
-
 def halted(scene: Scene, undo: Undo, targets: Sequence[Target], how: str) -> tuple[Moment, str]:
     """Stop processes (`pause`), or `kill` etcd members; gives the moment just before, and the proof.
 
@@ -87,7 +81,7 @@ def halted(scene: Scene, undo: Undo, targets: Sequence[Target], how: str) -> tup
     paused = how == "pause"
     if paused:
         for target in targets:
-            promise = scene.guard.promise(Continue(target.pid, target.started))
+            promise = scene.guard.promise(scene.remedies.go_on(target))
             undo.add(partial(_gone_on, scene, target, promise))
     else:
         _start_again(scene, undo, targets)
@@ -97,7 +91,10 @@ def halted(scene: Scene, undo: Undo, targets: Sequence[Target], how: str) -> tup
             (scene.cluster.pause if paused else scene.cluster.kill)(target)
         except Gone as error:
             raise NotApplied(f"{target.name} (pid {target.pid}) had ended before") from error
-    looks = {target: partial(_stopped, target) if paused else partial(gone, target, "killed") for target in targets}
+    looks = {
+        target: partial(_stopped, scene, target) if paused else partial(gone, scene, target, "killed")
+        for target in targets
+    }
     proofs = [shown(scene, look, f"{target.name} (pid {target.pid}) goes on") for target, look in looks.items()]
     return moment, "; ".join(proofs)
 
@@ -128,19 +125,21 @@ def resume(scene: Scene, target: Target) -> str:
     """
 
     def look() -> str | None:
-        state = process(target).state
-        if state in _STOPPED:
-            return None
-        return f"{target.name} goes on" if state else f"{target.name} has ended meanwhile"
+        match scene.cluster.condition(target):
+            case Condition.STOPPED:
+                return None
+            case Condition.GONE:
+                return f"{target.name} has ended meanwhile"
+        return f"{target.name} goes on"
 
     with contextlib.suppress(Gone):
         scene.cluster.resume(target)
     return undone(scene, look, f"{target.name} (pid {target.pid}) is still stopped")
 
 
-def _stopped(target: Target) -> str | None:
-    state = process(target).state
-    return f"{target.name} (pid {target.pid}) is in state {state}, stopped" if state in _STOPPED else None
+def _stopped(scene: Scene, target: Target) -> str | None:
+    stopped = scene.cluster.condition(target) is Condition.STOPPED
+    return f"{target.name} (pid {target.pid}) is stopped" if stopped else None
 
 
 def _ended(scene: Scene, targets: Sequence[Target], end: Callable[[Target], None], how: str) -> Effect:
@@ -155,7 +154,7 @@ def _ended(scene: Scene, targets: Sequence[Target], end: Callable[[Target], None
             except Gone as error:
                 raise NotApplied(f"{target.name} (pid {target.pid}) had ended before") from error
         proofs = [
-            shown(scene, partial(gone, target, how), f"{target.name} (pid {target.pid}) did not end")
+            shown(scene, partial(gone, scene, target, how), f"{target.name} (pid {target.pid}) did not end")
             for target in targets
         ]
 
@@ -174,7 +173,7 @@ def _gone_on(scene: Scene, target: Target, promise: Promise) -> str:
 
 def _start_again(scene: Scene, undo: Undo, members: Sequence[Target]) -> None:
     """Promise to start etcd members again, which nobody else does: all at once, since one may wait for the others."""
-    left = {member: scene.guard.promise(Start(str(scene.folder), member.name)) for member in members}
+    left = {member: scene.guard.promise(scene.remedies.start(member)) for member in members}
 
     def one(member: Target) -> str:
         proof = restart(scene, member)
@@ -188,8 +187,12 @@ def _start_again(scene: Scene, undo: Undo, members: Sequence[Target]) -> None:
     undo.add(start)
 
 
-def gone(target: Target, how: str) -> str | None:
-    return None if process(target).alive else f"{target.name} (pid {target.pid}) was {how}"
+def alive(scene: Scene, target: Target) -> bool:
+    return scene.cluster.condition(target) is not Condition.GONE
+
+
+def gone(scene: Scene, target: Target, how: str) -> str | None:
+    return None if alive(scene, target) else f"{target.name} (pid {target.pid}) was {how}"
 
 
 def returned(scene: Scene, target: Target) -> str:
@@ -197,7 +200,7 @@ def returned(scene: Scene, target: Target) -> str:
 
     def look() -> str | None:
         successor = present(scene, target.name)
-        if successor is None or process(successor) == process(target):
+        if successor is None or successor.is_same(target):
             return None
         return f"{target.name} came back as pid {successor.pid}"
 
@@ -207,4 +210,4 @@ def returned(scene: Scene, target: Target) -> str:
 def present(scene: Scene, name: str) -> Target | None:
     """The living process of a name."""
     everybody = (*scene.cluster.replicas(), *scene.cluster.etcd_members(), *scene.cluster.daemons())
-    return next((each for each in everybody if each.name == name and process(each).alive), None)
+    return next((each for each in everybody if each.name == name and alive(scene, each)), None)

@@ -7,7 +7,7 @@ import json
 import signal
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from chaos.cluster import state
 from component.process import Gone, Process
@@ -15,6 +15,7 @@ from component.process import Gone, Process
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chaos.cluster.interface import Target
     from lockd.etcd.connection import Connection
     from lockd.etcd.gateway import Gateway
 
@@ -149,6 +150,31 @@ class Start:
                 if member.name == self.name:
                     cluster.start(member)
         return f"{self.name} runs"
+
+
+class Remedies(Protocol):
+    """What heals a cluster of one kind without the tool that hurt it."""
+
+    def go_on(self, target: Target) -> Remedy:
+        """What lets a stopped process go on."""
+        ...
+
+    def start(self, target: Target) -> Remedy:
+        """What starts an ended one again, which nobody else does."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRemedies:
+    """Those of a cluster of processes of this host, described in a folder."""
+
+    folder: Path | None
+
+    def go_on(self, target: Target) -> Continue:
+        return Continue(target.pid, target.started)
+
+    def start(self, target: Target) -> Start:
+        return Start(str(self.folder), target.name)
 
 
 Remedy = Continue | Overwrite | Disarm | Withdraw | Start

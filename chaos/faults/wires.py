@@ -6,10 +6,10 @@ import contextlib
 import socket
 from typing import TYPE_CHECKING, Final
 
+from chaos.cluster.interface import Condition
 from chaos.errors import LinksGone
 from chaos.faults.effect import Moment, undone
 from chaos.faults.errors import NotAvailable, NotHealed
-from chaos.faults.processes import process
 from chaos.proxy.link import ETCD, PRESENCE, STRANGER, Link
 from chaos.proxy.rule import PASS, Direction, Mode
 
@@ -29,7 +29,6 @@ GREETING: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
 """How a gRPC client begins: etcd answers that at once."""
 
 STEP: Final = 0.02
-RUNNING: Final = ("R", "S", "D")
 
 
 class Wires:
@@ -114,7 +113,7 @@ class Wires:
 
     def _running(self) -> set[str]:
         everybody = (*self._scene.cluster.etcd_members(), *self._scene.cluster.replicas())
-        return {target.name for target in everybody if process(target).state in RUNNING}
+        return {each.name for each in everybody if self._scene.cluster.condition(each) is Condition.RUNNING}
 
     def _tried(self) -> list[tuple[Link, Rule]]:
         """The links that can be tried from here: those to etcd, and a stranger's to a replica's presence."""

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from chaos.cluster import state as files
+from chaos.cluster.interface import Condition
 from chaos.cluster.local import LocalCluster
 from chaos.faults.custody import Custody
-from chaos.faults.processes import process
 from chaos.targets import Cast, resolve
 from component.durations import format_duration
 from lockd.etcd.connection import Connection
@@ -116,7 +116,7 @@ def _cast(role: Role, cluster: Cluster) -> Cast:
     """
 
     def living(everybody: Sequence[Target]) -> tuple[Target, ...]:
-        return tuple(target for target in everybody if process(target).alive)
+        return tuple(target for target in everybody if cluster.condition(target) is not Condition.GONE)
 
     asks = role.kind in ("leader", "standby", "standbys")
     return Cast(

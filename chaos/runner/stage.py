@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from chaos.auditor import Auditor
 from chaos.cluster import launch
+from chaos.cluster.interface import Condition
 from chaos.cluster.local import LocalCluster
 from chaos.runner.sights import Sights
 from chaos.runner.signals import Signals
 from chaos.runner.steady import SteadyState
 from chaos.targets import Cast
 from chaos.workloads.catalogue import workload
-from component.process import Process
 from lockd.etcd.connection import Connection
 from lockd.etcd.gateway import Gateway
 from lockd.etcd.model import WatchBatch, WatchTarget
@@ -64,14 +64,17 @@ class Stage:
         """Who is who at this moment, as far as the role needs it. Nobody who has ended; who leads is by the watch."""
         if role.of_etcd:
             leader = self.cluster.etcd_leader() if role.kind not in ("etcd", "etcd-majority") else None
-            return Cast(members=_living(self.cluster.etcd_members()), etcd_leader=leader)
+            return Cast(members=self._living(self.cluster.etcd_members()), etcd_leader=leader)
         if role.kind == "lockd":
-            return Cast(daemons=_living(self.cluster.daemons()))
+            return Cast(daemons=self._living(self.cluster.daemons()))
         if role.kind.startswith("lock-"):
             return Cast(contenders=self.workload.contenders(), holders=self.workload.holders())
-        replicas = _living(self.cluster.replicas())
+        replicas = self._living(self.cluster.replicas())
         leader = next((each for each in replicas if each.identity == self.sights.leader), None)
         return Cast(replicas=replicas, leader=leader, old_leader=self.sights.old_leader)
+
+    def _living(self, targets: Sequence[Target]) -> tuple[Target, ...]:
+        return tuple(each for each in targets if self.cluster.condition(each) is not Condition.GONE)
 
 
 @contextlib.contextmanager
@@ -133,7 +136,3 @@ def _follow(gateway: Gateway, prefix: str, sights: Sights) -> None:
                 sights.saw(event.key[len(prefix) + 1 :], event)
 
     gateway.watch([WatchTarget(f"{prefix}/", prefix=True, start_revision=1)], sink)
-
-
-def _living(targets: Sequence[Target]) -> tuple[Target, ...]:
-    return tuple(each for each in targets if Process(each.pid, each.started).alive)

@@ -7,8 +7,8 @@ import socket
 from typing import TYPE_CHECKING, Final
 
 from chaos.cluster.health import status_of
+from chaos.cluster.interface import Condition
 from chaos.errors import Interrupted, TooSlow
-from component.process import Process
 from lockd.errors import StoreError
 from lockd.etcd.maintenance import Maintenance
 
@@ -117,24 +117,25 @@ class SteadyState:
         return None if code == 200 else f"{leader.name} holds the lease, and /leader says {code or 'nothing'}"
 
     def _replicas(self, _: float) -> str | None:
-        late = [each.name for each in self._cluster.replicas() if not _ready(each)]
+        late = [each.name for each in self._cluster.replicas() if not self._ready(each)]
         return f"not ready: {', '.join(late)}" if late else None
 
     def _daemons(self, _: float) -> str | None:
-        late = [each.name for each in self._cluster.daemons() if not _dialled(each)]
+        late = [each.name for each in self._cluster.daemons() if not self._dialled(each)]
         return f"not serving: {', '.join(late)}" if late else None
 
     def _served(self, asked_before: float) -> str | None:
         return self._workload.problem(asked_before)
 
+    def _ready(self, replica: Target) -> bool:
+        """Is it this very process that is ready?"""
+        return self._is_there(replica) and status_of(replica.address, "/readyz") == 200
 
-def _ready(replica: Target) -> bool:
-    """Is it this very process that is ready?"""
-    return Process(replica.pid, replica.started).alive and status_of(replica.address, "/readyz") == 200
+    def _dialled(self, daemon: Target) -> bool:
+        host, _, port = daemon.address.rpartition(":")
+        with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=TIMEOUT):
+            return self._is_there(daemon)
+        return False
 
-
-def _dialled(daemon: Target) -> bool:
-    host, _, port = daemon.address.rpartition(":")
-    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=TIMEOUT):
-        return Process(daemon.pid, daemon.started).alive
-    return False
+    def _is_there(self, target: Target) -> bool:
+        return self._cluster.condition(target) is not Condition.GONE

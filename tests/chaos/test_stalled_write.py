@@ -12,11 +12,12 @@ from chaos.faults.custody import Custody
 from chaos.faults.effect import Effect, Moment, shown
 from chaos.faults.errors import NotApplied, NotAvailable
 from chaos.faults.fault import Kind
-from chaos.faults.processes import process, resume
+from chaos.faults.processes import resume
 from chaos.faults.remedies import Continue
 from chaos.faults.undo import Undo
 from lockd.ports import LockName
 from tests.chaos.planted.stalled_write import VARIABLE
+from tests.harness.hurting import process
 from tests.harness.local import CLOCK, NEVER, local, nodes, pods
 from tests.harness.wait import eventually
 

@@ -15,15 +15,16 @@ from urllib.parse import urlsplit
 
 from chaos.cluster import health, launch
 from chaos.cluster import state as files
+from chaos.cluster.interface import Condition
 from chaos.cluster.local import LocalCluster
 from chaos.cluster.plan import FAST, Plan
 from chaos.faults import clocks, registry
 from chaos.faults.collector import VARIABLE
 from chaos.faults.equipment import equipped
 from chaos.faults.fault import Kind, Need
-from chaos.faults.processes import process
 from chaos.proxy.rule import PASS
 from component.clock import SystemClock
+from component.process import Process
 from lockd.errors import StoreError
 from lockd.etcd.connection import Connection
 from lockd.etcd.gateway import Gateway
@@ -34,6 +35,8 @@ from tests.harness.wait import eventually
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from chaos.cluster.interface import Target
+
 CLOCK = SystemClock()
 MARK = "LOCKD_TEST_HURT"
 """A variable that tells the processes of one run of `chaosctl hurt` apart."""
@@ -41,6 +44,11 @@ MARK = "LOCKD_TEST_HURT"
 ROLES = {Kind.REPLICA: "leader", Kind.ETCD: "etcd-follower", Kind.DAEMON: "lockd"}
 VALUES = {"shift-clock": "1h"}
 """What flags must be given that can't come alone."""
+
+
+def process(target: Target) -> Process:
+    """That of a local cluster's target."""
+    return Process(target.pid, target.started)
 
 
 def words(name: str) -> list[str]:
@@ -117,7 +125,7 @@ class Hurtable:
         found = [
             f"{target.name} is stopped"
             for target in (*self.cluster.replicas(), *self.cluster.etcd_members(), *self.cluster.daemons())
-            if process(target).state in ("T", "t")
+            if self.cluster.condition(target) is Condition.STOPPED
         ]
         if (links := self.cluster.links()) is not None:
             found += [f"a rule is left: {link}" for link in links.all() if links.counters(link).rule != PASS]

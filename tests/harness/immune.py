@@ -11,14 +11,16 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chaos.cluster.interface import Target
+from chaos.cluster.interface import Condition, Target
+from chaos.cluster.process import condition
 from chaos.cluster.supervisor import MARKER
 from chaos.faults import clocks, collector
 from chaos.faults.fault import Scene
+from chaos.faults.remedies import LocalRemedies
 from chaos.proxy.counters import Counters
 from chaos.proxy.link import STRANGER, Link
 from component.clock import SystemClock
-from component.process import Child
+from component.process import Child, Process
 from lockd.etcd.channel import COMPACT, TXN
 from lockd.etcd.gateway import Gateway
 from lockd.etcd.loopback import free_ports
@@ -69,6 +71,9 @@ class Immune:
 
     def start(self, target: Target) -> Target:
         return target
+
+    def condition(self, target: Target) -> Condition:
+        return condition(Process(target.pid, target.started))
 
     def kill(self, target: Target) -> None:
         pass
@@ -205,5 +210,6 @@ def immune(etcd: Embedded, prefix: str, folder: Path) -> Iterator[Scene]:
             random=random.Random(1),  # noqa: S311 - no secret is drawn
             folder=folder,
             guard=Careless(),
+            remedies=LocalRemedies(folder),
             patience=PATIENCE,
         )

@@ -7,8 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from chaos.ctl import main
-from chaos.faults.processes import process
-from tests.harness.hurting import Hurt, hurtable
+from tests.harness.hurting import Hurt, hurtable, process
 from tests.harness.wait import eventually
 
 
@@ -43,7 +42,7 @@ def test_both_proofs_are_told(cluster):
                 "address": target.address,
             }
         ],
-        "proof": f"replica-1 (pid {target.pid}) is in state T, stopped",
+        "proof": f"replica-1 (pid {target.pid}) is stopped",
         "healing": "replica-1 goes on",
         "seed": 7,
     }

@@ -82,7 +82,7 @@ def test_who_ends_it_in_the_middle_of_a_fault_leaves_no_process(tmp_path, number
     environment = {**os.environ, "TMPDIR": str(folder)}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as run:
         told = next(line for line in run.stderr if "trial 1: pause leader" in line)
-        assert "is in state" in told
+        assert "is stopped" in told
         run.send_signal(number)
         run.stderr.read()
     assert run.returncode == (130 if number == signal.SIGINT else -number)
