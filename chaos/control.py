@@ -9,7 +9,7 @@ import json
 import os
 import socket
 import struct
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
 BACKLOG: Final = 64
 CHUNK: Final = 65536
@@ -24,26 +24,22 @@ class Refused(Exception):
     """The answer is that it can't be done; the text says why."""
 
 
-class Caller:
+class Wire(Protocol):
+    """What carries questions and answers: a socket, or what is like one."""
+
+    def sendall(self, data: bytes, /) -> None: ...
+
+    def recv(self, most: int, /) -> bytes: ...
+
+    def close(self) -> None: ...
+
+
+class Conversation:
     """One connection, for questions. A context manager."""
 
-    def __init__(self, name: str, *, timeout: float) -> None:
-        """Connect.
-
-        Args:
-            timeout: Seconds until an answer must be there.
-
-        Raises:
-            Unheard: Nobody listens.
-        """
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.settimeout(timeout)
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
         self._rest = b""
-        try:
-            self._socket.connect(_address(name))
-        except OSError as error:
-            self._socket.close()
-            raise Unheard(f"{name}: {error.strerror or error}") from error
 
     def ask(self, what: str, **fields: Any) -> Any:
         """The answer to a question.
@@ -53,9 +49,9 @@ class Caller:
             Refused: It can't be done.
         """
         try:
-            self._socket.sendall(encode({"ask": what, **fields}))
+            self._wire.sendall(encode({"ask": what, **fields}))
             while b"\n" not in self._rest:
-                data = self._socket.recv(CHUNK)
+                data = self._wire.recv(CHUNK)
                 if not data:
                     raise Unheard("it has ended")
                 self._rest += data
@@ -69,13 +65,35 @@ class Caller:
 
     def close(self) -> None:
         """Hang up."""
-        self._socket.close()
+        self._wire.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class Caller(Conversation):
+    """One with a process of this host, by the name under which it listens."""
+
+    def __init__(self, name: str, *, timeout: float) -> None:
+        """Connect.
+
+        Args:
+            timeout: Seconds until an answer must be there.
+
+        Raises:
+            Unheard: Nobody listens.
+        """
+        dialled = socket.socket(socket.AF_UNIX)
+        dialled.settimeout(timeout)
+        try:
+            dialled.connect(address_of(name))
+        except OSError as error:
+            dialled.close()
+            raise Unheard(f"{name}: {error.strerror or error}") from error
+        super().__init__(dialled)
 
 
 class Heard:
@@ -129,7 +147,7 @@ def listen(name: str) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX)
     listener.setblocking(False)
     try:
-        listener.bind(_address(name))
+        listener.bind(address_of(name))
         listener.listen(BACKLOG)
     except OSError:
         listener.close()
@@ -155,5 +173,6 @@ def encode(document: dict[str, Any]) -> bytes:
     return json.dumps(document).encode() + b"\n"
 
 
-def _address(name: str) -> bytes:
+def address_of(name: str) -> bytes:
+    """Of the socket that has a name."""
     return b"\0" + name.encode()

@@ -42,6 +42,7 @@ _EFFECTS: Final = {
     "rolling-restart": Effect.STOP,
     "pause": Effect.PAUSE,
     "cut": Effect.CUT,
+    "isolate": Effect.CUT,
     "delay": Effect.CUT,
     "fail-first": Effect.CUT,
     "drop-reply": Effect.CUT,

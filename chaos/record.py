@@ -65,7 +65,7 @@ class Action:
     def cuts_off(self) -> bool:
         """Does it cut its target off from every etcd member?"""
         whole = self.parameters.get("off", "etcd") != "presence" and not self.parameters.get("members")
-        return self.fault == "cut" and self.effect is Effect.CUT and whole
+        return self.fault in ("cut", "isolate") and self.effect is Effect.CUT and whole
 
     @property
     def over_at(self) -> float:

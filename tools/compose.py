@@ -1,6 +1,6 @@
 """The cluster in Docker: `make up`, `make down`, `make logs`, `make leader`, `make kill`.
 
-Needs Docker with compose (v2, or v1 from 1.28) and Python alone; nothing of the project is imported.
+Needs Docker with compose (v2, or v1 from 1.28) and Python alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from pathlib import Path
 from ssl import _create_unverified_context
 from typing import TYPE_CHECKING, TypeVar
 
-from tools import certs, explaining
+from chaos.compose import explaining
+from tools import certs
 from tools.engine import (
     FAILED,
     TIMED_OUT,

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, NoReturn
 
+from chaos.compose.command import FAILED, TIMED_OUT, USAGE, Refusal, find_compose, run
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-FAILED = 1
-USAGE = 2
-TIMED_OUT = 3
+__all__ = ["FAILED", "TIMED_OUT", "USAGE", "Refusal", "find_compose"]
+
 INTERRUPTED = 130
-
-OLDEST_COMPOSE = (1, 28)
-"""Before it there are no profiles."""
-
-
-class Refusal(Exception):
-    """What is wrong and what to do about it: one line on stderr."""
-
-    def __init__(self, problem: str, remedy: str, *, code: int = FAILED) -> None:
-        super().__init__(f"{problem}: {remedy}")
-        self.code = code
 
 
 @contextmanager
@@ -69,7 +58,7 @@ def check_engine() -> None:
     """Refuse to go on without a Docker engine that answers."""
     needs("docker", _NO_DOCKER)
     try:
-        asked = _run(["docker", "version", "--format", "{{.Server.Version}}"], timeout=20.0)
+        asked = run(["docker", "version", "--format", "{{.Server.Version}}"], timeout=20.0)
     except subprocess.TimeoutExpired:
         refuse_engine("it does not answer within 20 s")
     if asked.returncode:
@@ -93,35 +82,10 @@ def docker(*words: str, stdin: IO[bytes] | None = None, errors: bool = False) ->
     return done.stdout.decode(errors="replace") + (error if errors else "")
 
 
-# --- compose
-
-
-def version_of(text: str) -> tuple[int, ...] | None:
-    """The first version number in a program's answer."""
-    found = re.search(r"\bv?(\d+)\.(\d+)(?:\.(\d+))?", text)
-    return tuple(int(part) for part in found.groups(default="0")) if found else None
-
-
-def find_compose() -> tuple[str, ...]:
-    """The words that begin a compose command: the plugin (v2), or docker-compose from 1.28 on."""
-    old = ""
-    for words in (("docker", "compose"), ("docker-compose",)):
-        if shutil.which(words[0]) is None:
-            continue
-        asked = _run([*words, "version"], timeout=20.0)
-        version = version_of(asked.stdout) if asked.returncode == 0 else None
-        if version is not None and version >= OLDEST_COMPOSE:
-            return words
-        if version is not None:
-            old = f"{' '.join(words)} is {'.'.join(map(str, version))}, which is too old"
-    remedy = "install the compose plugin (v2), or docker-compose 1.28 or newer (Debian: apt-get install docker-compose)"
-    raise Refusal(old or "there is no docker compose here", remedy)
-
-
 def build_environment() -> dict[str, str]:
     """Of a build: without buildx the builder that the engine itself has."""
     given = dict(os.environ)
-    if "DOCKER_BUILDKIT" not in given and _run(["docker", "buildx", "version"], timeout=20.0).returncode:
+    if "DOCKER_BUILDKIT" not in given and run(["docker", "buildx", "version"], timeout=20.0).returncode:
         given["DOCKER_BUILDKIT"] = "0"
     return given
 
@@ -180,7 +144,3 @@ class Container:
         ports: dict[str, list[dict[str, str]] | None] = self._document["NetworkSettings"]["Ports"]  # type: ignore[assignment]
         bound = ports.get(f"{port}/tcp")
         return int(bound[0]["HostPort"]) if bound else None
-
-
-def _run(command: Sequence[str], *, timeout: float) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout)

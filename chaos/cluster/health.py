@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import http.client
+import socket
+import ssl
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -53,9 +55,24 @@ def ask(state: ClusterState) -> Health:
     return Health(ready, len(asked), leader)
 
 
+def is_dialled(address: str, *, timeout: float = TIMEOUT) -> bool:
+    """Does somebody listen at `host:port`, or where a URL leads?"""
+    host, _, port = address.rpartition("/")[2].rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=timeout):
+            return True
+    except (OSError, ValueError):
+        return False
+
+
 def status_of(url: str, path: str, *, timeout: float = TIMEOUT) -> int:
     """The status code of a GET, 0 when there is no answer."""
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=timeout)
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=timeout)
+    if parts.scheme == "https":
+        unchecked = ssl.create_default_context()
+        unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE  # it is who we dial, by its address
+        connection = http.client.HTTPSConnection(parts.netloc, timeout=timeout, context=unchecked)
     try:
         connection.request("GET", path)
         return connection.getresponse().status

@@ -63,6 +63,36 @@ class End:
     at: float
 
 
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """That a process is in a network of its own kind.
+
+    Attributes:
+        aliases: By which the others there find it.
+        address: That it has there; "": none at the moment.
+    """
+
+    network: str
+    aliases: tuple[str, ...] = ()
+    address: str = ""
+
+
+class Networks(Protocol):
+    """The networks that connect a cluster, of which one process can be taken off. A target that has ended is Gone."""
+
+    def of(self, target: Target) -> Sequence[Membership]:
+        """Those that it is in now."""
+        ...
+
+    def leave(self, target: Target) -> None:
+        """Take it off all of them."""
+        ...
+
+    def join(self, target: Target, memberships: Sequence[Membership]) -> None:
+        """Put it back, where it isn't."""
+        ...
+
+
 class Cluster(Protocol):
     """A cluster that may be hurt. A target is of the moment: ask again after anything that ends a process."""
 
@@ -104,6 +134,19 @@ class Cluster(Protocol):
 
     def links(self) -> Links | None:
         """What a network can do; None: this cluster has no proxies."""
+        ...
+
+    def networks(self) -> Networks | None:
+        """Its networks; None: its processes share that of their host."""
+        ...
+
+    def evidence(self, target: Target, what: str, since: float) -> str:
+        """What somebody else tells of something that happened to a target, in words; "": nobody does.
+
+        Args:
+            what: `die`, `pause`, `disconnect` or `connect`.
+            since: In wall seconds.
+        """
         ...
 
     def start(self, target: Target) -> Target:

@@ -7,6 +7,7 @@ import signal
 import socket
 from typing import TYPE_CHECKING, Final
 
+from chaos.cluster import health
 from chaos.cluster import state as files
 from chaos.cluster.interface import End, Target
 from chaos.cluster.process import condition, eventually
@@ -101,6 +102,12 @@ class LocalCluster:
         found = self.state().links
         return ProxyLinks(found.control) if found is not None else None
 
+    def networks(self) -> None:
+        """All of them share that of this host."""
+
+    def evidence(self, target: Target, what: str, since: float) -> str:  # noqa: ARG002  # what is seen is all there is
+        return ""
+
     def endpoints(self) -> tuple[str, ...]:
         return tuple(member.endpoint for member in self.state().etcd)
 
@@ -135,11 +142,15 @@ class LocalCluster:
                 (each for each in everybody if (each.pid, each.started) == (process.pid, process.started)), None
             )
 
-        eventually(lambda: not process.alive or _is_dialled(shown()), clock=self._clock, within=STARTING)
+        def listens() -> bool:
+            there = shown()
+            return there is not None and health.is_dialled(there.address)
+
+        eventually(lambda: not process.alive or listens(), clock=self._clock, within=STARTING)
         found = shown()
         if not process.alive:
             raise NotStarted((f"{target.name} ended again at once: see {self._folder}",), 1)
-        if found is None or not _is_dialled(found):
+        if found is None or not health.is_dialled(found.address):
             raise TooSlow(f"{target.name} does not listen within {STARTING:g} s of its start: see {self._folder}")
         return found
 
@@ -158,15 +169,6 @@ class LocalCluster:
 
     def resume(self, target: Target) -> None:
         _process(target).send(signal.SIGCONT)
-
-
-def _is_dialled(target: Target | None) -> bool:
-    """Does it listen?"""
-    if target is None:
-        return False
-    host, _, port = target.address.removeprefix("http://").rpartition(":")
-    with socket.socket() as probe:
-        return probe.connect_ex((host, int(port))) == 0
 
 
 def _instance(pid: int) -> str:

@@ -49,6 +49,7 @@ class Custody:
         *,
         folder: Path | None,
         remedies: Remedies | None = None,
+        marked: bool = True,
         stop: threading.Event,
         random: chance.Random | None = None,
         clock: Clock | None = None,
@@ -61,10 +62,13 @@ class Custody:
             gateway: To the members directly.
             folder: The cluster's; None: it has none.
             remedies: What heals this cluster without us; by default those of a local one.
+            marked: Must the cluster carry the marker that allows faults, whatever they are? Otherwise only those of
+                etcd, and of all of it, ask for it.
             stop: Gives up applying at once; the block is to be left then.
             tell: Gets one line for each fault that could not be healed in the end.
         """
         self._guard = GuardProcess()
+        self._marked = marked
         self._tell = tell
         self._held: list[Applied] = []
         self.scene = Scene(
@@ -87,7 +91,8 @@ class Custody:
             NotAvailable: The cluster doesn't carry the marker that allows faults.
             StoreError: etcd can't be asked.
         """
-        allow(self.scene.gateway, self.scene.lock.prefix)
+        if self._marked:
+            allow(self.scene.gateway, self.scene.lock.prefix)
         self._guard.start()
         return self
 
@@ -115,11 +120,18 @@ class Custody:
         Raises:
             NotApplied, NotAvailable, Interrupted: As `Fault.apply` says; nothing of it is left then.
         """
+        if not self._marked and self._hurts_etcd(fault, targets):
+            allow(self.scene.gateway, self.scene.lock.prefix)
         applied = fault.apply(self.scene, targets)
         if self.scene.folder is not None:
             told.tell(self.scene.folder, fault.name, targets, applied, until=self.scene.clock.wall())
         self._held.append(applied)
         return applied
+
+    def _hurts_etcd(self, fault: Fault, targets: Sequence[Target]) -> bool:
+        """Is it done to members of etcd, to its keys, or to all of the cluster?"""
+        members = {member.name for member in self.scene.cluster.etcd_members()}
+        return not fault.aims or any(target.name in members for target in targets)
 
     def heal(self, applied: Applied) -> str:
         """Heal one of them, and give the proof.
@@ -162,5 +174,5 @@ def allow(gateway: Gateway, prefix: str) -> None:
     if not gateway.range(f"{prefix}/{MARKER}", timeout=TIMEOUT).kvs:
         raise NotAvailable(
             f"{prefix}/{MARKER} is not there, so faults are not allowed: make a cluster with `chaosctl up`, "
-            "or put that key if this one may be hurt"
+            f"or put that key if this one may be hurt: etcdctl put {prefix}/{MARKER} yes"
         )

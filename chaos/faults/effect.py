@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from chaos.errors import Interrupted
 from chaos.faults.errors import NotApplied, NotHealed
-from lockd.errors import StoreError
+from component.process import Gone
+from lockd.errors import LockdError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from chaos.cluster.interface import Target
     from chaos.faults.fault import Scene
     from component.clock import Clock
 
@@ -99,6 +101,19 @@ def undone(scene: Scene, look: Callable[[], str | None], otherwise: str) -> str:
     if found is None:
         raise NotHealed(f"{otherwise} within {scene.patience:g} s")
     return found
+
+
+def witnessed(scene: Scene, target: Target, proof: str, what: str, moment: Moment) -> str:
+    """A proof, with what somebody else tells of it, if anybody does.
+
+    Args:
+        what: As `Cluster.evidence` has it.
+    """
+    try:
+        told = scene.cluster.evidence(target, what, moment.wall)
+    except (LockdError, Gone):
+        told = ""  # it is proved without
+    return f"{proof} ({told})" if told else proof
 
 
 def sought(scene: Scene, look: Callable[[], str | None], otherwise: str, *, within: float) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chaos.faults import clocks, collector
+from chaos.faults.errors import NotAvailable
 from chaos.faults.fault import Need
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ def equipped(plan: Plan, needs: Collection[Need]) -> Plan:
     Raises:
         NotAvailable: Something of it can't be had on this machine.
     """
+    if Need.NETWORKS in needs:
+        raise NotAvailable("processes of one host share its network: take a cluster of containers, --backend compose")
     variables = {name: dict(plan.environment.get(name, {})) for name in plan.names()}
     extras = []
     if Need.CLOCKS in needs:

@@ -37,6 +37,8 @@ class Need(Enum):
     """Proxies between its processes."""
     CLOCKS = "clocks"
     """The library that can shift a replica's wall clock: see `chaos.faults.clocks`."""
+    NETWORKS = "networks"
+    """Networks that one process can be taken off: containers have them."""
     COLLECTOR = "collector"
     """Replicas that send their telemetry to an address where nobody listens: see `chaos.faults.collector`."""
 

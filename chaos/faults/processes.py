@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from chaos.cluster.interface import Condition
 from chaos.errors import NotStarted, TooSlow
-from chaos.faults.effect import Effect, Moment, always, shown, sought, undone
+from chaos.faults.effect import Effect, Moment, always, shown, sought, undone, witnessed
 from chaos.faults.errors import NotApplied, NotHealed
 from chaos.faults.fault import NOTHING, Kind
 from chaos.faults.undo import Undo
@@ -95,7 +95,11 @@ def halted(scene: Scene, undo: Undo, targets: Sequence[Target], how: str) -> tup
         target: partial(_stopped, scene, target) if paused else partial(gone, scene, target, "killed")
         for target in targets
     }
-    proofs = [shown(scene, look, f"{target.name} (pid {target.pid}) goes on") for target, look in looks.items()]
+    what = "pause" if paused else "die"
+    proofs = [
+        witnessed(scene, target, shown(scene, look, f"{target.name} (pid {target.pid}) goes on"), what, moment)
+        for target, look in looks.items()
+    ]
     return moment, "; ".join(proofs)
 
 
@@ -153,16 +157,17 @@ def _ended(scene: Scene, targets: Sequence[Target], end: Callable[[Target], None
                 end(target)
             except Gone as error:
                 raise NotApplied(f"{target.name} (pid {target.pid}) had ended before") from error
-        proofs = [
-            shown(scene, partial(gone, scene, target, how), f"{target.name} (pid {target.pid}) did not end")
-            for target in targets
-        ]
+        proofs = [witnessed(scene, target, _shown_gone(scene, target, how), "die", moment) for target in targets]
 
     def heal() -> str:
         back = undo()
         return "; ".join(filter(None, (*(returned(scene, target) for target in others), back)))
 
     return Effect(moment, "; ".join(proofs), heal, always)
+
+
+def _shown_gone(scene: Scene, target: Target, how: str) -> str:
+    return shown(scene, partial(gone, scene, target, how), f"{target.name} (pid {target.pid}) did not end")
 
 
 def _gone_on(scene: Scene, target: Target, promise: Promise) -> str:

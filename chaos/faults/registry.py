@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from chaos.faults import clocks, collector, keys, loops, members, network, parameters, processes, storage
+from chaos.faults import clocks, collector, isolation, keys, loops, members, network, parameters, processes, storage
 from lockd.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _ALL: Final[tuple[type[Fault], ...]] = (
     network.Delay,
     network.FailFirst,
     network.DropReplies,
+    isolation.Isolate,
 )
 
 FAULTS: Final[Mapping[str, type[Fault]]] = MappingProxyType({fault.name: fault for fault in _ALL})

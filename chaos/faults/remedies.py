@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from chaos.cluster import state
+from chaos.cluster.interface import Membership
+from chaos.compose.remedies import Rejoin, Revive, Unpause
+from chaos.faults.errors import NotAvailable
 from component.process import Gone, Process
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from chaos.cluster.interface import Target
     from lockd.etcd.connection import Connection
@@ -163,6 +166,10 @@ class Remedies(Protocol):
         """What starts an ended one again, which nobody else does."""
         ...
 
+    def join(self, target: Target, memberships: Sequence[Membership]) -> Remedy:
+        """What puts one back into its networks."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class LocalRemedies:
@@ -176,10 +183,13 @@ class LocalRemedies:
     def start(self, target: Target) -> Start:
         return Start(str(self.folder), target.name)
 
+    def join(self, target: Target, memberships: Sequence[Membership]) -> Remedy:
+        raise NotAvailable(f"{target.name} is in no network of its own to be put back into ({len(memberships)})")
 
-Remedy = Continue | Overwrite | Disarm | Withdraw | Start
 
-KINDS: Final = {kind.__name__: kind for kind in (Continue, Overwrite, Disarm, Withdraw, Start)}
+Remedy = Continue | Overwrite | Disarm | Withdraw | Start | Unpause | Revive | Rejoin
+
+KINDS: Final = {kind.__name__: kind for kind in (Continue, Overwrite, Disarm, Withdraw, Start, Unpause, Revive, Rejoin)}
 
 
 def encode(remedy: Remedy) -> str:
@@ -194,5 +204,9 @@ def decode(line: str) -> Remedy:
     if "reach" in document:
         reach = document["reach"]
         document["reach"] = Reach(**{**reach, "endpoints": tuple(reach["endpoints"])})
+    if "memberships" in document:
+        document["memberships"] = tuple(
+            Membership(**{**each, "aliases": tuple(each["aliases"])}) for each in document["memberships"]
+        )
     remedy: Remedy = kind(**document)
     return remedy

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import secrets
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +11,7 @@ import click
 from chaos.faults import registry
 from chaos.faults.parameters import SIGNED_SECONDS, form
 from chaos.hurt.hurting import hurt
+from chaos.hurt.options import place_options
 from chaos.hurt.order import BARE, leads, order
 from chaos.output import failures, output_option, show
 from chaos.roles import ROLES
@@ -23,6 +23,8 @@ from component.progress import progress
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
+
+    from chaos.hurt.places import Whereabouts
 
 
 def hurt_command(stop: Callable[[], threading.Event]) -> click.Command:
@@ -37,30 +39,20 @@ def hurt_command(stop: Callable[[], threading.Event]) -> click.Command:
         epilog=f"ROLE is one of {', '.join(role for role in ROLES if role != 'old-leader' and role[:5] != 'lock-')}.",
     )
     @click.argument("role", required=False)
-    @click.option(
-        "--dir",
-        "folder",
-        type=click.Path(file_okay=False, path_type=Path),
-        envvar="CHAOSCTL_DIR",
-        required=True,
-        show_envvar=True,
-        help="The folder that `chaosctl up` printed.",
-    )
+    @place_options
     @click.option(
         "--for", "lasts", type=DURATION, help="How long it lasts; by default as it does by itself, else until Ctrl-C."
     )
     @click.option(
         "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A further parameter of the fault; repeatable."
     )
-    @click.option("--lock", default="kube-system/kube-scheduler", show_default=True, help="The replicas' lock.")
     @click.option("--seed", type=int, help="Decides what is left to chance; by default it is drawn.")
     @output_option
     def command(  # noqa: PLR0917
         role: str | None,
-        folder: Path,
+        where: Whereabouts,
         lasts: float | None,
         settings: tuple[str, ...],
-        lock: str,
         seed: int | None,
         form: str,
         **flags: str | None,
@@ -75,6 +67,7 @@ def hurt_command(stop: Callable[[], threading.Event]) -> click.Command:
         chaosctl hurt leader --pause 20s
         chaosctl hurt standby --cut etcd --for 10s
         chaosctl hurt --quorum-loss 5s
+        chaosctl hurt leader --isolate --for 20s --project lockd
         """
         named = {name.replace("_", "-"): value for name, value in flags.items()}
         with failures():
@@ -82,9 +75,8 @@ def hurt_command(stop: Callable[[], threading.Event]) -> click.Command:
             seed = secrets.randbelow(2**32) if seed is None else seed
             with progress() as told:
                 done = hurt(
-                    folder,
+                    where,
                     asked,
-                    lock,
                     stop=stop(),
                     random=random.Random(seed),  # noqa: S311  # no secret is drawn
                     clock=SystemClock(),

@@ -6,27 +6,21 @@ import contextlib
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from chaos.cluster import state as files
 from chaos.cluster.interface import Condition
-from chaos.cluster.local import LocalCluster
 from chaos.faults.custody import Custody
 from chaos.targets import Cast, resolve
 from component.durations import format_duration
-from lockd.etcd.connection import Connection
-from lockd.etcd.gateway import Gateway
-from lockd.etcd.witness import Witness
-from lockd.ports import LockName
 from lockd.record import display_time
 
 if TYPE_CHECKING:
     import random
     import threading
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from chaos.cluster.interface import Cluster, Target
     from chaos.faults.fault import Applied
     from chaos.hurt.order import Order
+    from chaos.hurt.places import Whereabouts
     from chaos.roles import Role
     from component.clock import Clock
     from component.progress import Progress
@@ -67,9 +61,8 @@ class Hurt:
 
 
 def hurt(
-    folder: Path,
+    where: Whereabouts,
     asked: Order,
-    lock: str,
     *,
     stop: threading.Event,
     random: random.Random,
@@ -77,35 +70,38 @@ def hurt(
     told: Progress,
     tell: Callable[[str], None],
 ) -> Hurt:
-    """Apply a fault to the cluster of a folder, and heal it after its time, or as soon as `stop` is set.
+    """Apply a fault to a cluster, and heal it after its time, or as soon as `stop` is set.
 
     Args:
-        lock: `<namespace>/<name>` of the lock that the replicas contend for.
         tell: Gets the proof as soon as the fault took effect.
 
     Raises:
-        NoCluster, NoTarget, NotAvailable, NotApplied, NotHealed, StoreError, Interrupted: Nothing of the fault is left,
-            or the line says what.
+        NoCluster, EngineError, NoTarget, NotAvailable, NotApplied, NotHealed, StoreError, Interrupted: Nothing of the
+            fault is left, or the line says what.
     """
     with contextlib.ExitStack() as undo:
-        cluster, gateway, name = _opened(folder, lock, clock)
-        undo.callback(gateway.close)
+        place = undo.enter_context(where.opened(clock))
         custody = undo.enter_context(
-            Custody(cluster, gateway, name, folder=folder, stop=stop, random=random, clock=clock, tell=tell)
+            Custody(
+                place.cluster,
+                place.gateway,
+                place.lock,
+                folder=place.folder,
+                remedies=place.remedies,
+                marked=place.marked,
+                stop=stop,
+                random=random,
+                clock=clock,
+                tell=tell,
+            )
         )
-        targets = () if asked.role is None else resolve(asked.role, _cast(asked.role, cluster), random.random())
+        role = asked.role
+        targets = () if role is None else resolve(role, _cast(role, place.cluster), random.random())
         applied = custody.apply(asked.fault, targets)
         tell(f"{asked.fault.name}: {applied.proof}")
         _last(applied, asked.lasts, stop, clock, told)
         healing = custody.heal(applied)
         return Hurt(asked, targets, applied.wall, clock.now() - applied.at, applied.proof, healing)
-
-
-def _opened(folder: Path, lock: str, clock: Clock) -> tuple[LocalCluster, Gateway, LockName]:
-    state = files.read(folder)
-    gateway = Gateway(Connection(endpoints=state.endpoints), purpose="chaos", witness=Witness(), clock=clock)
-    namespace, _, name = lock.partition("/")
-    return LocalCluster(folder, gateway, lock=lock, clock=clock), gateway, LockName(state.prefix, namespace, name)
 
 
 def _cast(role: Role, cluster: Cluster) -> Cast:

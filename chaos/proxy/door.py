@@ -28,16 +28,26 @@ class Door:
         routes: All of the links that share it.
     """
 
-    def __init__(self, loop: Loop, routes: tuple[Route, ...], route: Callable[[Address, Address], Route]) -> None:
-        """Listen on a free port.
+    def __init__(
+        self,
+        loop: Loop,
+        routes: tuple[Route, ...],
+        route: Callable[[Address, Address], Route],
+        *,
+        bind: Callable[[], tuple[socket.socket, Address]],
+    ) -> None:
+        """Listen.
+
+        Args:
+            bind: Gives a socket that is bound, and where others dial it.
 
         Raises:
-            OSError: There is none.
+            OSError: There is no port.
         """
         self._loop = loop
         self._routes = routes
         self._route = route
-        self._socket, self.address = _bound()
+        self._socket, self.address = bind()
         self._open = False
         self.refresh()
 
@@ -76,15 +86,33 @@ class Door:
                 Connection(self._loop, route, taken)
 
 
-def _bound() -> tuple[socket.socket, Address]:
+def bound_to(host: str, port: int) -> socket.socket:
+    """A socket that is bound, and never waits.
+
+    Raises:
+        OSError: Somebody else has that port.
+    """
+    bound = socket.socket()
+    bound.setblocking(False)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def anywhere() -> tuple[socket.socket, Address]:
+    """A socket on a free port of this host.
+
+    Raises:
+        OSError: There is none.
+    """
     for attempt in range(_ATTEMPTS):
-        bound = socket.socket()
-        bound.setblocking(False)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            bound.bind((HOST, free_ports(1)[0]))
+            bound = bound_to(HOST, free_ports(1)[0])
         except OSError:  # somebody else was faster
-            bound.close()
             if attempt == _ATTEMPTS - 1:
                 raise
         else:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from chaos.proxy.door import Door
+from chaos.proxy.door import Door, anywhere
 from chaos.proxy.link import ETCD, PRESENCE, STRANGER, Link
 from chaos.proxy.origin import origin
 from chaos.proxy.route import Route
@@ -15,6 +15,7 @@ from chaos.proxy.rulebook import Rulebook
 from lockd.presence import address
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Mapping, Sequence
 
     from chaos.proxy.counters import Counters
@@ -38,7 +39,7 @@ class Place:
 
 
 class Exchange:
-    """Belongs to the loop's thread."""
+    """Belongs to the loop's thread. Who dials, and where others are, is told by pids and by `place` on one host."""
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
@@ -67,22 +68,31 @@ class Exchange:
         return opened
 
     def _open(self, group: list[Link]) -> dict[Link, str]:
-        routes = {link.source: Route(link, self._book, partial(self._target, link.destination)) for link in group}
+        routes = {link.source: Route(link, self._book, partial(self.target, link.destination)) for link in group}
         if group[0].kind == ETCD:
             (only,) = routes.values()
-            door = Door(self._loop, (only,), lambda _dialler, _door: only)
+            door = Door(self._loop, (only,), lambda _dialler, _door: only, bind=partial(self.bind, group[0]))
         else:
             door = Door(
-                self._loop, tuple(routes.values()), lambda dialler, here: routes[self._who(routes, dialler, here)]
+                self._loop,
+                tuple(routes.values()),
+                lambda dialler, here: routes[self.who(routes, dialler, here)],
+                bind=partial(self.bind, group[0]),
             )
         for link in group:
             self._routes[link], self._doors[link] = routes[link.source], door
         return dict.fromkeys(group, door.endpoint)
 
-    def _target(self, name: str) -> Address | None:
+    def bind(self, link: Link) -> tuple[socket.socket, Address]:  # noqa: ARG002  # any will do
+        """A socket for a link, or for all that lead to its replica, and where it is dialled."""
+        return anywhere()
+
+    def target(self, name: str) -> Address | None:
+        """Where a process of a name is dialled now; None: nowhere."""
         return self._places.get(name, Place()).target
 
-    def _who(self, routes: Mapping[str, Route], dialler: Address, door: Address) -> str:
+    def who(self, routes: Mapping[str, Route], dialler: Address, door: Address) -> str:
+        """The source of a connection, among those of the routes that a door has."""
         pids = {name: place.pid for name, place in self._places.items() if place.pid and name in routes}
         return origin(pids, dialler, door)
 

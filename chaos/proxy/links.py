@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from chaos.control import Caller, Refused, Unheard
+from chaos.control import Caller, Conversation, Refused, Unheard
 from chaos.errors import LinksGone
 from chaos.proxy.counters import Counters, Dropped
 from chaos.proxy.link import Link
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from chaos.proxy.rule import Rule
 
@@ -21,7 +22,7 @@ TIMEOUT: Final = 10.0
 class ProxyHeld:
     """A `Held`: a connection to the proxy. Rules are lifted when it ends, by whatever ends it."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: Conversation) -> None:
         self._caller = caller
         self._last: tuple[int, tuple[Dropped, ...]] = (0, ())
         self._released = False
@@ -51,10 +52,14 @@ class ProxyHeld:
 
 
 class ProxyLinks:
-    """A `Links` of the proxy that listens under a name. It holds no connection but that of each hold."""
+    """A `Links` of the proxy that listens under a name. It holds no connection but that of each hold.
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    Args:
+        conversation: Begins one with a proxy that is elsewhere; raises Unheard.
+    """
+
+    def __init__(self, name: str, conversation: Callable[[], Conversation] | None = None) -> None:
+        self._conversation = conversation or partial(Caller, name, timeout=TIMEOUT)
 
     def all(self) -> tuple[Link, ...]:
         return tuple(self._endpoints())
@@ -80,14 +85,14 @@ class ProxyLinks:
         with self._call() as caller:
             return {Link(source, destination): at for source, destination, at in _ask(caller, "links")}
 
-    def _call(self) -> Caller:
+    def _call(self) -> Conversation:
         try:
-            return Caller(self._name, timeout=TIMEOUT)
+            return self._conversation()
         except Unheard as error:
             raise _gone(error) from error
 
 
-def _ask(caller: Caller, what: str, **fields: Any) -> Any:
+def _ask(caller: Conversation, what: str, **fields: Any) -> Any:
     try:
         return caller.ask(what, **fields)
     except Unheard as error:

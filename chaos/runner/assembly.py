@@ -39,8 +39,10 @@ def assemble(stage: Stage, outcomes: Sequence[Outcome], *, within: float) -> Ass
     Raises:
         StoreError: It didn't.
         OSError: A trace or log can't be read.
+        LockdError: What containers wrote can't be had.
     """
     until = stage.clock.now()
+    stage.standing.gather()
     operations = tuple(stage.workload.operations())  # before the history, which then has all of them
     ledger = Ledger.of(stage.auditor.history(within=within))
     stamps = stage.auditor.stamps()
@@ -80,7 +82,7 @@ def _cut_off(deeds: Sequence[Deed]) -> Iterator[CutOff]:
     """Who could hear of no etcd member: as long as no newer fault had its say on the same links."""
     for deed in deeds:
         parameters = deed.planned.parameters
-        if deed.planned.fault != CUT or parameters.get("off", "etcd") == "presence" or parameters.get("members"):
+        if deed.planned.fault not in CUT or parameters.get("off", "etcd") == "presence" or parameters.get("members"):
             continue
         for target in deed.targets:
             newer = [

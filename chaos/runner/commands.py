@@ -18,10 +18,12 @@ from chaos.faults.registry import FAULTS, brief
 from chaos.journal.commands import fail_if_option, form_option, present, write
 from chaos.journal.journal import FILE
 from chaos.output import failures, output_option, show
+from chaos.runner.choosing import backend_options
 from chaos.runner.journaling import journal_of
 from chaos.runner.order import Order
 from chaos.runner.run import Run
 from chaos.scenario import loading
+from chaos.scenario.backends import BACKENDS, backends, reasons
 from chaos.scenario.faults import Registered
 from chaos.timing import Timing
 from component.clock import SystemClock
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from chaos.journal.thresholds import Threshold
+    from chaos.runner.choosing import Chosen
 
 SEEDS = 1_000_000
 """How many seeds are drawn from where none is given: few enough to be read out."""
@@ -50,8 +53,10 @@ def list_command(*, tags: tuple[str, ...], faults: bool, form: str) -> None:
     with failures():
         known = _known_faults() if faults else _known_scenarios(tags)
     rows = [tuple(str(cell) for cell in each.values() if not isinstance(cell, list)) for each in known]
-    heads = ("FAULT", "AIMED AT", "WHAT IT DOES") if faults else ("NAME", "TRIALS", "WHAT IT TEACHES")
-    show(known, form, table(heads, rows))
+    heads = ("FAULT", "AIMED AT", "WHAT IT DOES") if faults else ("NAME", "TRIALS", "RUNS ON", "WHAT IT TEACHES")
+    lines = table(heads, rows)
+    lines += [f"{each['name']}: not on {why}" for each in known for why in each.get("why_not", ())]
+    show(known, form, lines)
 
 
 @click.command("validate")
@@ -83,9 +88,7 @@ def run_command(stop: Callable[[], threading.Event]) -> click.Command:
     @click.argument("name", metavar="NAME|FILE")
     @click.option("--trials", type=click.IntRange(1, 1000), help="How often; by default as the scenario says.")
     @click.option("--seed", type=click.IntRange(0), help="Decides what is left to chance; by default it is drawn.")
-    @click.option(
-        "--backend", type=click.Choice(["local"]), default="local", show_default=True, help="What clusters are made of."
-    )
+    @backend_options
     @click.option("--fast/--defaults", default=True, help="Leases of 3 s (the default), or of 15 s as in production.")
     @click.option(
         "--dir",
@@ -101,7 +104,7 @@ def run_command(stop: Callable[[], threading.Event]) -> click.Command:
         name: str,
         trials: int | None,
         seed: int | None,
-        backend: str,
+        chosen: Chosen,
         fast: bool,
         folder: Path | None,
         keep: bool,
@@ -115,19 +118,23 @@ def run_command(stop: Callable[[], threading.Event]) -> click.Command:
         """
         with failures():
             scenario = loading.load(name, Registered())
+            if why := reasons(scenario, chosen.name):
+                raise NotAvailable(f"{name} can't be run on {chosen.name}: {'; '.join(why)}")
+            backend = chosen.backend()
         seed = secrets.randbelow(SEEDS) if seed is None else seed
         trials = scenario.trials if trials is None else trials
         flags = FAST if fast else ()
         given = folder is not None
         folder = (folder or Path(tempfile.mkdtemp(prefix="lockd-chaos-"))).absolute()
         repeat = ["chaosctl", "run", name, f"--trials={trials}", f"--seed={seed}"]
-        repeat += [f"--backend={backend}", "--fast" if fast else "--defaults"]
+        repeat += [*chosen.words(), "--fast" if fast else "--defaults"]
         order = Order(
             name=Path(name).stem,
             scenario=scenario,
+            backend=backend,
             seed=seed,
             trials=trials,
-            timing=Timing.of_flags((*flags, *scenario.configuration.flags)),
+            timing=Timing.of_flags(chosen.flags() or (*flags, *scenario.configuration.flags)),
             flags=flags,
             folder=folder,
             keep=keep,
@@ -186,8 +193,10 @@ def _known_scenarios(tags: tuple[str, ...]) -> list[dict[str, Any]]:
                 yield {
                     "name": name,
                     "trials": scenario.trials,
+                    "backends": ", ".join(backends(scenario)),
                     "teaches": scenario.description,
                     "tags": list(scenario.tags),
+                    "why_not": [f"{backend}: {why}" for backend in BACKENDS for why in reasons(scenario, backend)],
                 }
 
     return list(all_of_them())

@@ -35,7 +35,7 @@ def journal_of(order: Order, bouts: Sequence[Bout], *, began: float, wall: str, 
     judged = [(bout.outcomes[0].plan.number if fresh else 0, bout.judged) for bout in bouts]
     return Journal(
         scenario=order.name,
-        backend="local",
+        backend=order.backend.name,
         seed=order.seed,
         trials=trials,
         summary=journal.summarize(trials),

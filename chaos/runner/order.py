@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from chaos.backend.interface import Backend
     from chaos.journal.thresholds import Threshold
     from chaos.scenario.model import Scenario
     from chaos.timing import Timing
@@ -19,6 +20,7 @@ class Order:
 
     Attributes:
         name: The scenario's, as it was asked for.
+        backend: Makes the clusters.
         flags: Of `replica run`, for the timing.
         folder: Where clusters are made, and where what is kept lies.
         keep: Keep history, logs and etcd's data of a run that passed, too.
@@ -28,6 +30,7 @@ class Order:
 
     name: str
     scenario: Scenario
+    backend: Backend
     seed: int
     trials: int
     timing: Timing

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from chaos import checks
 from chaos.cluster.plan import Plan
 from chaos.errors import Interrupted
-from chaos.faults.equipment import equipped
 from chaos.faults.errors import NotAvailable
 from chaos.journal import keeping
 from chaos.runner.assembly import assemble
@@ -95,6 +94,7 @@ class Run:
             _removed(folder),
             stage(
                 order.scenario,
+                order.backend,
                 self._plan(folder),
                 order.timing,
                 clock=self._clock,
@@ -145,7 +145,7 @@ class Run:
             **program,
         )
         folder.mkdir(parents=True, exist_ok=True)
-        return equipped(plan, needs(self._order.scenario))
+        return self._order.backend.equipped(plan, needs(self._order.scenario))
 
     def _steady(self, here: Stage) -> None:
         wanted = self._order.scenario.steady_state_hypothesis

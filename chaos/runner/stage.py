@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from chaos.auditor import Auditor
-from chaos.cluster import launch
 from chaos.cluster.interface import Condition
-from chaos.cluster.local import LocalCluster
 from chaos.runner.sights import Sights
 from chaos.runner.signals import Signals
 from chaos.runner.steady import SteadyState
@@ -25,9 +23,11 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Iterator, Sequence
 
+    from chaos.backend.interface import Backend, Standing
     from chaos.cluster.health import Health
     from chaos.cluster.interface import Cluster, Target
     from chaos.cluster.plan import Plan
+    from chaos.faults.remedies import Remedies
     from chaos.roles import Role
     from chaos.scenario.model import Scenario
     from chaos.timing import Timing
@@ -43,12 +43,16 @@ class Stage:
     """What a trial is given.
 
     Attributes:
+        standing: The cluster as its backend made it.
+        remedies: What heals it without us.
         gateway: To the members directly.
         stop: Gives up at once.
     """
 
     plan: Plan
+    standing: Standing
     cluster: Cluster
+    remedies: Remedies
     gateway: Gateway
     lock: LockName
     auditor: Auditor
@@ -79,9 +83,16 @@ class Stage:
 
 @contextlib.contextmanager
 def stage(
-    scenario: Scenario, plan: Plan, timing: Timing, *, clock: Clock, stop: threading.Event, told: Progress
+    scenario: Scenario,
+    backend: Backend,
+    plan: Plan,
+    timing: Timing,
+    *,
+    clock: Clock,
+    stop: threading.Event,
+    told: Progress,
 ) -> Iterator[Stage]:
-    """Make a cluster with its clients; all of it ends with the block.
+    """Have a cluster made, with its clients; all of it ends with the block.
 
     Raises:
         NotStarted, TooSlow, Interrupted, StoreError: It did not come up.
@@ -92,20 +103,18 @@ def stage(
         told(what, health.parts, health.of)
 
     with contextlib.ExitStack() as undo:
-        supervisor = launch.launch(plan, leashed=True)
-        undo.callback(supervisor.end, clock=clock)
-        state = launch.await_health(plan, supervisor, stop, progress=healthy, clock=clock)
+        standing = undo.enter_context(backend.standing(plan, clock=clock, stop=stop, progress=healthy))
         lock = LockName(plan.prefix, *LOCK)
 
         def connect(purpose: str) -> Gateway:
-            connection = Connection(endpoints=state.endpoints)
+            connection = Connection(endpoints=standing.endpoints)
             gateway = Gateway(connection, purpose=purpose, witness=Witness(), clock=clock)
             undo.callback(gateway.close)
             return gateway
 
         gateway = connect("chaos")
         auditor = undo.enter_context(Auditor(gateway, plan.prefix, clock=clock))
-        signals, cluster = Signals(), LocalCluster(plan.folder, gateway, clock=clock)
+        signals, cluster = Signals(), undo.enter_context(standing.cluster(gateway, lock))
         sights = Sights("/".join(LOCK), signals)
         _follow(connect("chaos-sights"), plan.prefix, sights)
         clients = workload(scenario.workload, connect("chaos-workload"), plan, timing, clock=clock)
@@ -113,7 +122,9 @@ def stage(
         clients.start()
         yield Stage(
             plan=plan,
+            standing=standing,
             cluster=cluster,
+            remedies=standing.remedies(cluster),
             gateway=gateway,
             lock=lock,
             auditor=auditor,

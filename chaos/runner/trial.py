@@ -86,6 +86,8 @@ class Trial:
             self._stage.gateway,
             self._stage.lock,
             folder=self._stage.plan.folder,
+            remedies=self._stage.remedies,
+            marked=self._stage.standing.marked,
             stop=self._stage.stop,
             random=chance,
             clock=self._clock,

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from chaos.faults import registry
-from tests.harness.hurting import Hurt, hurtable, words
+from tests.harness.hurting import LOCAL, Hurt, hurtable, words
 from tests.harness.wait import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
@@ -24,7 +24,7 @@ BY = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SI
 
 
 @BY
-@pytest.mark.parametrize("name", sorted(registry.FAULTS))
+@pytest.mark.parametrize("name", sorted(name for name, fault in registry.FAULTS.items() if fault.needs <= set(LOCAL)))
 def test_nothing_is_left_of_a_fault(cluster, tmp_path, name, number):
     leaves_nothing(cluster, tmp_path, name, words(name), number)
 

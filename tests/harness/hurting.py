@@ -42,6 +42,9 @@ MARK = "LOCKD_TEST_HURT"
 """A variable that tells the processes of one run of `chaosctl hurt` apart."""
 
 ROLES = {Kind.REPLICA: "leader", Kind.ETCD: "etcd-follower", Kind.DAEMON: "lockd"}
+LOCAL = tuple(need for need in Need if need is not Need.NETWORKS)
+"""What a local cluster can be made with."""
+
 VALUES = {"shift-clock": "1h"}
 """What flags must be given that can't come alone."""
 
@@ -155,7 +158,7 @@ class Hurtable:
 
 @contextmanager
 def hurtable(
-    folder: Path, *, members: int = 3, replicas: int = 3, daemons: int = 0, needs: Collection[Need] = tuple(Need)
+    folder: Path, *, members: int = 3, replicas: int = 3, daemons: int = 0, needs: Collection[Need] = LOCAL
 ) -> Iterator[Hurtable]:
     """Such a cluster, taken down in the end; `needs` may ask for less."""
     plan = equipped(Plan(folder=folder, members=members, replicas=replicas, daemons=daemons, flags=FAST), needs)

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chaos.cluster.interface import Condition, Target
+from chaos.cluster.interface import Condition, Membership, Target
 from chaos.cluster.process import condition
 from chaos.cluster.supervisor import MARKER
 from chaos.faults import clocks, collector
@@ -37,6 +37,26 @@ if TYPE_CHECKING:
     from lockd.etcd.embedded import Embedded
 
 PATIENCE = 0.1
+
+
+class Fixed:
+    """Networks that nobody leaves."""
+
+    def of(self, target: Target) -> tuple[Membership, ...]:
+        return (Membership(f"{target.name}-network"),)
+
+    def leave(self, target: Target) -> None:
+        pass
+
+    def join(self, target: Target, memberships: Sequence[Membership]) -> None:
+        pass
+
+
+class Remediable(LocalRemedies):
+    """As if it had networks."""
+
+    def join(self, target: Target, memberships: Sequence[Membership]) -> Remedy:
+        return self.go_on(target)
 
 
 class Immune:
@@ -71,6 +91,12 @@ class Immune:
 
     def start(self, target: Target) -> Target:
         return target
+
+    def networks(self) -> Fixed:
+        return Fixed()
+
+    def evidence(self, target: Target, what: str, since: float) -> str:
+        return ""
 
     def condition(self, target: Target) -> Condition:
         return condition(Process(target.pid, target.started))
@@ -210,6 +236,6 @@ def immune(etcd: Embedded, prefix: str, folder: Path) -> Iterator[Scene]:
             random=random.Random(1),  # noqa: S311 - no secret is drawn
             folder=folder,
             guard=Careless(),
-            remedies=LocalRemedies(folder),
+            remedies=Remediable(folder),
             patience=PATIENCE,
         )

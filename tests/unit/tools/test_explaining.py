@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tools.engine import FAILED, USAGE
-from tools.explaining import PORTS, explained
+from chaos.compose.command import FAILED, USAGE
+from chaos.compose.explaining import PORTS, explained
 
 V1_PORT = """Creating lockd_replica-1_1 ...
 ERROR: for lockd_replica-1_1  Cannot start service replica-1: driver failed programming external connectivity on

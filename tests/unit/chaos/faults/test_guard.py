@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+from chaos.cluster.interface import Membership
+from chaos.compose.remedies import Rejoin, Revive, Unpause
 from chaos.faults import guardian, remedies
 from chaos.faults.remedies import Continue, Disarm, Overwrite, Reach, Start, Withdraw
 
@@ -15,6 +17,9 @@ EACH = (
     Disarm(REACH, 7, "NOSPACE"),
     Withdraw(REACH, "/key", "\x00 value"),
     Start("/folder", "etcd-1"),
+    Unpause("c" * 64),
+    Revive("c" * 64),
+    Rejoin("c" * 64, (Membership("lockd_cluster", ("replica-1",), "172.18.0.4"), Membership("other"))),
 )
 
 

@@ -14,7 +14,7 @@ def hurt(*words):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["leader", "--kill"], "error: Missing option '--dir' (env var: 'CHAOSCTL_DIR')"),
+        (["leader", "--kill"], "error: no cluster is named: give --dir (env var: 'CHAOSCTL_DIR')"),
         (["leader", "--kil", "--dir=."], "error: No such option '--kil'"),
         (["leeder", "--kill", "--dir=."], "error: 'leeder' is no role: did you mean leader"),
         (["leader", "--dir=."], "error: no fault is named"),

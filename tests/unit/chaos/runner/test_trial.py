@@ -89,6 +89,8 @@ class World:
             gateway=None,
             lock=None,
             plan=SimpleNamespace(folder=None),
+            remedies=None,
+            standing=SimpleNamespace(marked=True),
             cast=lambda _: self.cast,
             steady=SimpleNamespace(wait=steady),
             workload=SimpleNamespace(longest=lambda *_: None),

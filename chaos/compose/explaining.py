@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tools.engine import USAGE, Refusal
+from chaos.compose.command import USAGE, Refusal
 
 PORTS = {
     "10261": "REPLICA_1_PORT",

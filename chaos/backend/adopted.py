@@ -1,0 +1,82 @@
+"""A compose project that is there already, and stays: a run hurts it, and takes nothing down."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chaos.compose.cluster import ComposeCluster
+from chaos.compose.health import ask
+from chaos.compose.remedies import ComposeRemedies
+from chaos.faults.errors import NotAvailable
+from chaos.faults.fault import Need
+from component.process import Gone
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Collection, Iterator
+
+    from chaos.cluster.health import Health
+    from chaos.cluster.interface import Cluster
+    from chaos.cluster.plan import Plan
+    from chaos.compose.finding import Found
+    from chaos.faults.remedies import Remedies
+    from component.clock import Clock
+    from lockd.etcd.gateway import Gateway
+    from lockd.ports import LockName
+
+
+class AdoptedStanding:
+    """A `chaos.backend.interface.Standing`: somebody's own project."""
+
+    marked = False
+
+    def __init__(self, found: Found, plan: Plan, clock: Clock) -> None:
+        self.endpoints = found.endpoints
+        self._found = found
+        self._plan = plan
+        self._clock = clock
+
+    @contextlib.contextmanager
+    def cluster(self, gateway: Gateway, lock: LockName) -> Iterator[Cluster]:
+        with ComposeCluster(self._found.engine, self._found.name, gateway, lock, clock=self._clock) as made:
+            yield made
+
+    def remedies(self, cluster: Cluster) -> Remedies:
+        if not isinstance(cluster, ComposeCluster):
+            raise TypeError(f"{type(cluster).__name__} is no cluster of containers")
+        return ComposeRemedies(cluster)
+
+    def gather(self) -> None:
+        """Have what containers wrote in the log folder; traces go where their owner sends them."""
+        for name, each in self._found.roster.everybody.items():
+            with contextlib.suppress(Gone):
+                (self._plan.logs / f"{name}.log").write_bytes(self._found.engine.logs(each.id))
+
+
+class AdoptedBackend:
+    """A `chaos.backend.interface.Backend`."""
+
+    name = "compose"
+
+    def __init__(self, found: Found) -> None:
+        self._found = found
+
+    def equipped(self, plan: Plan, needs: Collection[Need]) -> Plan:
+        if lacking := sorted(each.value for each in needs if each is not Need.NETWORKS):
+            raise NotAvailable(
+                f"the project {self._found.name} was not made with what it takes ({', '.join(lacking)}): leave "
+                "--project out, and --backend compose makes one that was"
+            )
+        return replace(plan, prefix=self._found.prefix, members=len(self._found.roster.members))
+
+    @contextlib.contextmanager
+    def standing(
+        self, plan: Plan, *, clock: Clock, stop: threading.Event, progress: Callable[[Health], None]
+    ) -> Iterator[AdoptedStanding]:
+        del stop  # nothing is waited for: the steady state is
+        for folder in (plan.logs, plan.traces):
+            folder.mkdir(parents=True, exist_ok=True)
+        progress(ask(self._found.roster))
+        yield AdoptedStanding(self._found, plan, clock)

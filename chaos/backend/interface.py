@@ -1,0 +1,75 @@
+"""What a run asks of whatever makes its clusters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Collection
+    from contextlib import AbstractContextManager
+
+    from chaos.cluster.health import Health
+    from chaos.cluster.interface import Cluster
+    from chaos.cluster.plan import Plan
+    from chaos.faults.fault import Need
+    from chaos.faults.remedies import Remedies
+    from component.clock import Clock
+    from lockd.etcd.gateway import Gateway
+    from lockd.ports import LockName
+
+
+class Standing(Protocol):
+    """A cluster that is up.
+
+    Attributes:
+        endpoints: etcd's members, as they are dialled from here.
+        marked: Does all of it carry the marker that allows faults? Otherwise only what hurts etcd asks for it.
+    """
+
+    endpoints: tuple[str, ...]
+    marked: bool
+
+    def cluster(self, gateway: Gateway, lock: LockName) -> AbstractContextManager[Cluster]:
+        """The cluster to be hurt; leave the context when nobody asks it any more."""
+        ...
+
+    def remedies(self, cluster: Cluster) -> Remedies:
+        """What heals it without us."""
+        ...
+
+    def gather(self) -> None:
+        """Have what its processes wrote so far in the plan's folders.
+
+        Raises:
+            LockdError, OSError: It can't be had.
+        """
+        ...
+
+
+class Backend(Protocol):
+    """Makes clusters.
+
+    Attributes:
+        name: As the command line says it.
+    """
+
+    name: str
+
+    def equipped(self, plan: Plan, needs: Collection[Need]) -> Plan:
+        """The plan of a cluster that has what faults need; files of it go to the plan's folder.
+
+        Raises:
+            NotAvailable: Something of it can't be had; says why.
+        """
+        ...
+
+    def standing(
+        self, plan: Plan, *, clock: Clock, stop: threading.Event, progress: Callable[[Health], None]
+    ) -> AbstractContextManager[Standing]:
+        """Make a cluster, and take it down at the end of the block.
+
+        Raises:
+            NotStarted, TooSlow, NotAvailable, Interrupted: It did not come up; nothing of it is left.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""Clusters of containers: found by their labels, hurt through the Docker engine."""

@@ -1,0 +1,76 @@
+"""What heals a fault of a container without the tool that applied it: plain values, and what each one does."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from component.process import Gone
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chaos.cluster.interface import Membership, Target
+    from chaos.compose.cluster import ComposeCluster
+
+
+@dataclass(frozen=True, slots=True)
+class Unpause:
+    """A paused container goes on."""
+
+    container: str
+
+    def do(self) -> str:
+        from chaos.compose.engine import DockerEngine  # noqa: PLC0415
+
+        with contextlib.suppress(Gone):
+            DockerEngine().unpause(self.container)
+        return f"container {self.container[:12]} goes on"
+
+
+@dataclass(frozen=True, slots=True)
+class Revive:
+    """A container that has ended is started again."""
+
+    container: str
+
+    def do(self) -> str:
+        from chaos.compose.engine import DockerEngine  # noqa: PLC0415
+
+        with contextlib.suppress(Gone):
+            DockerEngine().start(self.container)
+        return f"container {self.container[:12]} runs"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejoin:
+    """A container is put back into its networks."""
+
+    container: str
+    memberships: tuple[Membership, ...]
+
+    def do(self) -> str:
+        from chaos.compose.engine import DockerEngine  # noqa: PLC0415
+
+        engine = DockerEngine()
+        with contextlib.suppress(Gone):
+            for each in self.memberships:
+                engine.join(self.container, each)
+        return f"container {self.container[:12]} is in {', '.join(each.network for each in self.memberships)}"
+
+
+class ComposeRemedies:
+    """The `chaos.faults.remedies.Remedies` of a cluster of containers."""
+
+    def __init__(self, cluster: ComposeCluster) -> None:
+        self._cluster = cluster
+
+    def go_on(self, target: Target) -> Unpause:
+        return Unpause(self._cluster.container(target).id)
+
+    def start(self, target: Target) -> Revive:
+        return Revive(self._cluster.container(target).id)
+
+    def join(self, target: Target, memberships: Sequence[Membership]) -> Rejoin:
+        return Rejoin(self._cluster.container(target).id, tuple(memberships))

@@ -1,0 +1,93 @@
+"""Signals to the process inside a container: as its own crash or end would be, so that its restart policy acts.
+
+What `docker kill` ends, the engine takes for something that a person wants ended, and leaves ended.
+"""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from component.process import Gone, Process
+from lockd.errors import LockdError
+
+if TYPE_CHECKING:
+    from chaos.compose.container import Container
+    from chaos.compose.engine import Engine
+
+INITS: Final = ("docker-init", "tini", "dumb-init", "catatonit", "s6-svscan")
+"""What may stand before the program as the first process, and hands it signals."""
+
+_INSIDE: Final = (
+    'read -r first </proc/1/comm; case "$first" in '
+    + "|".join(INITS)
+    + ') for child in $(cat /proc/1/task/1/children); do kill -"$0" "$child"; exit 0; done;; esac; '
+    '[ "$0" = KILL ] && exit 9; kill -"$0" 1'
+)
+"""Said to a shell inside: signal what the init process started; a first process of one's own takes no SIGKILL."""
+
+_UNKILLABLE: Final = 9
+_NO_SHELL: Final = (126, 127)
+
+
+class Unreachable(LockdError):
+    """The process inside a container can't be signalled; one line with the remedy."""
+
+
+def send(engine: Engine, container: Container, number: signal.Signals) -> None:
+    """Signal the process inside: as one of this host where it is one, else from inside by a shell.
+
+    Raises:
+        Gone: It has ended.
+        Unreachable: It can't be signalled.
+        EngineError: The engine can't be asked.
+    """
+    if not container.running:
+        raise Gone(f"{container.name} has ended")
+    process = on_this_host(container)
+    if process is not None:
+        try:
+            process.send(number)
+        except PermissionError:
+            pass  # not as this user: from inside, then
+        else:
+            return
+    code, said = engine.run(container.id, ("sh", "-c", _INSIDE, number.name.removeprefix("SIG")))
+    if code == _UNKILLABLE and number is signal.SIGKILL:
+        raise Unreachable(
+            f"{container.name} can't be killed from inside: give its service `init: true`, or run as root"
+        )
+    if code in _NO_SHELL:
+        raise Unreachable(f"{container.name} has no shell to be killed by: run as root on the engine's host")
+    if code:
+        raise Gone(f"{container.name} has ended ({' '.join(said.split())[:100]})")
+
+
+def on_this_host(container: Container) -> Process | None:
+    """What the container runs, as a process of this host; None: its engine is elsewhere, as Docker Desktop's is.
+
+    Under an init process that is its first child: what crashes is the program.
+    """
+    try:
+        first = Process.of(container.pid)
+    except Gone:
+        return None
+    if not _is_first(container.pid):
+        return None
+    try:
+        children = Path(f"/proc/{container.pid}/task/{container.pid}/children").read_text(encoding="ascii").split()
+        name = Path(f"/proc/{container.pid}/comm").read_text(encoding="utf-8").strip()
+        return Process.of(int(children[0])) if children and name in INITS else first
+    except (OSError, Gone):
+        return first
+
+
+def _is_first(pid: int) -> bool:
+    """Is it the first process of a namespace of pids within ours?"""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return False
+    pids = next((line.split()[1:] for line in lines if line.startswith("NSpid:")), [])
+    return len(pids) > 1 and pids[-1] == "1"

@@ -1,0 +1,105 @@
+"""The options that say what the clusters of a run are made of."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from chaos.backend.local import LocalBackend
+from chaos.scenario.backends import BACKENDS, COMPOSE, LOCAL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chaos.backend.interface import Backend
+    from chaos.compose.finding import Found
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+@dataclass(slots=True)
+class Chosen:
+    """What was asked for.
+
+    Attributes:
+        name: Of the backend.
+        project, file: Of a compose project that is there already, if one is named.
+    """
+
+    name: str
+    project: str = ""
+    file: Path | None = None
+    _found: Found | None = None
+
+    def backend(self) -> Backend:
+        """The backend itself.
+
+        Raises:
+            NoCluster: The project is not there, or nobody in it is labelled.
+            EngineError: The Docker engine can't be asked.
+        """
+        if self.name == LOCAL:
+            return LocalBackend()
+        # What local runs don't need is not loaded for them.
+        from chaos.backend.adopted import AdoptedBackend  # noqa: PLC0415
+        from chaos.backend.compose import ComposeBackend  # noqa: PLC0415
+        from chaos.compose.engine import DockerEngine  # noqa: PLC0415
+        from chaos.compose.finding import find  # noqa: PLC0415
+
+        engine = DockerEngine()
+        if not self.project and self.file is None:
+            return ComposeBackend(engine)
+        self._found = find(engine, project=self.project, file=self.file)
+        return AdoptedBackend(self._found)
+
+    def flags(self) -> tuple[str, ...]:
+        """Those by which the replicas of a project were started that is there already; none otherwise."""
+        return self._found.flags if self._found is not None else ()
+
+    def words(self) -> list[str]:
+        """As a command line says it."""
+        words = [f"--backend={self.name}"]
+        words += [f"--project={self.project}"] if self.project else []
+        return words + ([f"--compose-file={self.file}"] if self.file is not None else [])
+
+
+def backend_options(command: F) -> F:
+    """Give a command those options, as `chosen` (Chosen)."""
+
+    @functools.wraps(command)
+    def named(*args: Any, **values: Any) -> Any:
+        name, project, file = (values.pop(each) for each in ("backend", "project", "file"))
+        if project and file is not None:
+            raise click.UsageError("--project and --compose-file name the same thing: give one of them")
+        adopted = bool(project) or file is not None
+        if adopted and name == LOCAL:
+            raise click.UsageError("a compose project is no local cluster: leave --backend local out")
+        return command(*args, chosen=Chosen(name or (COMPOSE if adopted else LOCAL), project, file), **values)
+
+    decorated: Any = named
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    result: F = decorated
+    return result
+
+
+_OPTIONS: Final = (
+    click.option(
+        "--backend",
+        type=click.Choice(BACKENDS),
+        help=f"What clusters are made of; by default {LOCAL}: processes of this host.",
+    ),
+    click.option(
+        "--project", default="", metavar="NAME", help="Hurt this compose project, which is there already, and stays."
+    ),
+    click.option(
+        "--compose-file",
+        "file",
+        type=click.Path(dir_okay=False, exists=True, path_type=Path),
+        help="The same, by its file.",
+    ),
+)
