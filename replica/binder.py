@@ -1,14 +1,13 @@
 """The binder: sends binds in guarded transactions, a few at a time, and settles each.
 
-A bind goes out at once while fewer transactions are in flight than may be; what comes meanwhile gathers and goes
-together when one returns. So a batch is as large as the load makes it, and nothing ever lingers.
+A bind goes out at once when no transaction is in flight; what comes meanwhile gathers for a moment, or until one
+returns where all that may be are in flight. So a batch is as large as the load makes it.
 """
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,6 +18,7 @@ from component.backoff import Backoff
 from component.clock import LONGEST_WAIT
 from lockd.errors import HistoryLost, OutcomeUnknown, StoreError, TooLarge
 from replica.binding import MOST_BYTES, MOST_PODS, Batch, Fate, Verdict
+from replica.gathering import Gathering
 from replica.write_metrics import BINDING, WriteMetrics
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class Binder:
         self._most_bytes = most_bytes
         self._pause = Backoff(initial=min(_PAUSE_INITIAL, attempt), maximum=attempt)
         self._inbox: queue.SimpleQueue[_Submit | _Reply | _End] = queue.SimpleQueue()
-        self._pending: deque[Group] = deque()
+        self._pending = Gathering()
         self._flights: list[_Flight] = []
         self._end: float | None = None
         self._lock = threading.Lock()
@@ -198,8 +198,10 @@ class Binder:
         """Seconds to wait for news at most."""
         if not self._flights:
             return STOP_POLL if self._pending else LONGEST_WAIT
-        due = min(flight.next_copy for flight in self._flights) - self._clock.now()
-        return max(0.0, min(due, STOP_POLL))
+        due = min(flight.next_copy for flight in self._flights)
+        if self._pending and len(self._flights) < self._limit:
+            due = min(due, self._pending.due)
+        return max(0.0, min(due - self._clock.now(), STOP_POLL))
 
     def _take_in(self, seconds: float) -> None:
         try:
@@ -214,20 +216,19 @@ class Binder:
         match item:
             case _Submit(groups):
                 if self._end is None:
-                    self._pending.extend(groups)
+                    self._pending.add(groups, self._clock.now())
                 else:
                     self._drop(groups)
             case _End(deadline):
                 self._end = deadline if self._end is None else min(self._end, deadline)
-                self._drop(self._pending)
-                self._pending.clear()
+                self._drop_pending()
             case _Reply(flight, result):
                 if not flight.settled:
                     self._replied(flight, result)
 
     def _send_pending(self) -> None:
-        while self._pending and len(self._flights) < self._limit and self._term.holds(self._clock.now()):
-            batch = Batch.take(self._term.guard, self._pending, most=self._most, most_bytes=self._most_bytes)
+        while self._worth_sending() and self._term.holds(self._clock.now()):
+            batch = Batch.take(self._term.guard, self._pending.groups, most=self._most, most_bytes=self._most_bytes)
             span = tracing.begin(
                 "scheduler.bind_batch",
                 links=self._links,
@@ -237,6 +238,10 @@ class Binder:
             self._flights.append(flight)
             self._metrics.batch(len(batch))
             self._send(flight)
+
+    def _worth_sending(self) -> bool:
+        flying = len(self._flights)
+        return flying < self._limit and self._pending.worth_sending(self._clock.now(), in_flight=flying)
 
     def _resend(self) -> None:
         now = self._clock.now()
@@ -286,7 +291,7 @@ class Binder:
                 # a copy of it be committed all the same, they find the pods bound as they wanted them.
                 self._most_bytes = min(self._most_bytes, flight.batch.size // 2)
                 self._close(flight, "halved")
-                self._pending.extendleft(reversed(flight.batch.groups))
+                self._pending.put_back(flight.batch.groups)
                 return
             if not flight.uncertain and not flight.open:
                 self._close(flight, "too large")
@@ -324,6 +329,10 @@ class Binder:
         if dropped:
             self._judge(dropped)
 
+    def _drop_pending(self) -> None:
+        self._drop(self._pending.groups)
+        self._pending.groups.clear()
+
     def _leave(self) -> None:
         """Nothing is sent or awaited any more: say of every bind what is known of it."""
         with self._lock:
@@ -331,8 +340,7 @@ class Binder:
         for flight in tuple(self._flights):
             self._close(flight, "unsettled")
             self._settle(flight, flight.batch.all(Fate.UNSETTLED, "the term ended before etcd answered"))
-        self._drop(self._pending)
-        self._pending.clear()
+        self._drop_pending()
         while not self._inbox.empty():
             item = self._inbox.get_nowait()
             if isinstance(item, _Submit):

@@ -39,7 +39,7 @@ _log = logs.get(__name__)
 BATCH: Final = 64
 """Pods taken from the queue at once."""
 
-HOLD_BACK: Final = 0.003
+HOLD_BACK: Final = 0.02
 """Seconds after which pods that have their places go to the binder, though others of their batch have none yet."""
 
 MOST_BINDING: Final = 2000

@@ -66,14 +66,23 @@ class Subscription:
         if first:
             _log.warning("events are dropped", subscriber=self.name, capacity=self._capacity)
 
-    def take(self, most: int, stop: threading.Event, timeout: float) -> list[Event]:
-        """Up to `most` events in order, waiting up to `timeout` seconds for the first; none when stopped or closed."""
+    def take(self, most: int, stop: threading.Event, timeout: float, *, linger: float = 0.0) -> list[Event]:
+        """Up to `most` events in order, waiting up to `timeout` seconds for the first; none when stopped or closed.
+
+        Args:
+            linger: Seconds that the first waits for others, so that they go together; none when stopped or closed.
+        """
         end = self._clock.now() + timeout
         with self._changed:
             while not self._waiting:
                 left = end - self._clock.now()
                 if self._closed or stop.is_set() or left <= 0:
                     return []
+                self._changed.wait(min(left, LONGEST_WAIT))
+            end = self._clock.now() + linger
+            while len(self._waiting) < most and not self._closed and not stop.is_set():
+                if (left := end - self._clock.now()) <= 0:
+                    break
                 self._changed.wait(min(left, LONGEST_WAIT))
             return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
 

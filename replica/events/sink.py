@@ -30,6 +30,9 @@ _log = logs.get(__name__)
 BATCH: Final = 100
 """Events written by one transaction at most."""
 
+LINGER: Final = 0.1
+"""Seconds that an event waits for others: nobody decides by events, and each transaction costs all members."""
+
 ATTEMPTS: Final = 12
 PAUSE: Final = 10.0
 """Seconds between two attempts at most; a random share of it is waited, so that replicas and batches spread."""
@@ -92,7 +95,7 @@ class EventSink:
     def run(self, stop: threading.Event) -> None:
         """Store what comes, until stopped, or closed and all is stored."""
         while not stop.is_set() and not self._subscription.closed:
-            events = self._subscription.take(BATCH, stop, IDLE)
+            events = self._subscription.take(BATCH, stop, IDLE, linger=LINGER)
             if events:
                 self.store(events, stop)
             self.refresh(stop)

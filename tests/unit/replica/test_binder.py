@@ -11,6 +11,7 @@ from lockd.fencing import ObjectWrite
 from replica.api import codec
 from replica.binder import Binder
 from replica.binding import MOST_BYTES, Binding, Fate
+from replica.gathering import ENOUGH, MOMENT
 from tests.harness import term
 from tests.harness.clock import ManualClock
 from tests.harness.fake_etcd import FakeEtcd
@@ -102,16 +103,38 @@ def test_what_comes_while_all_places_are_taken_goes_together():
     at.sender.plan.extend(["held", "held"])
     for binding in at.bindings(2):
         at.submit(binding)
+        at.clock.advance(MOMENT)
         at.binder.step()
     for binding in at.bindings(5):
         at.submit(binding)
         at.binder.step()
+    at.clock.advance(MOMENT)
+    at.binder.step()
     assert sizes(at) == [1, 1]
     at.sender.commit(at.sender.sent[0])
     at.binder.step()
     at.binder.step()
     assert sizes(at) == [1, 1, 5]
     assert at.binder.busy == 1
+
+
+def test_what_comes_while_one_is_on_its_way_goes_together_after_a_moment(at):
+    at.sender.plan.append("held")
+    for binding in at.bindings(3):
+        at.submit(binding)
+    assert sizes(at) == [1]
+    at.clock.advance(MOMENT)
+    at.binder.step()
+    assert sizes(at) == [1, 2]
+
+
+def test_enough_for_a_batch_waits_for_nobody(at):
+    at.sender.plan.append("held")
+    at.submit(*at.bindings())
+    at.submit(*at.bindings(ENOUGH - 1))
+    assert sizes(at) == [1]
+    at.submit(*at.bindings())
+    assert sizes(at) == [1, ENOUGH]
 
 
 def test_a_batch_holds_120_pods_at_most(at):

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from component.clock import SystemClock
 from lockd.fencing import Token
 from lockd.ports import KeyValue, LockName
 from replica.api.codec import decode
@@ -102,6 +103,39 @@ def test_what_waits_when_it_closes_can_still_be_taken(recorder, clock):
     assert subscription.take(10, threading.Event(), 9e9) == [event]
     assert subscription.closed
     assert subscription.take(10, threading.Event(), 9e9) == []
+
+
+def test_the_first_waits_for_others_until_there_are_enough(recorder, clock):
+    subscription = Broadcaster(clock=clock).subscribe("sink")
+    events = [recorder.make(POD, reason=str(number), note="", action="") for number in range(3)]
+    taken = []
+    taker = threading.Thread(
+        target=lambda: taken.append(subscription.take(2, threading.Event(), 9e9, linger=9e9)), daemon=True
+    )
+    subscription.put(events[:1])
+    taker.start()
+    subscription.put(events[1:])
+    taker.join(60.0)
+    assert taken == [events[:2]]
+
+
+def test_the_first_waits_for_others_only_so_long(recorder):
+    subscription = Broadcaster(clock=SystemClock()).subscribe("sink")
+    event = recorder.make(POD, reason="", note="", action="")
+    subscription.put([event])
+    assert subscription.take(9, threading.Event(), 60.0, linger=0.01) == [event]
+
+
+def test_nothing_is_waited_for_once_it_is_closed_or_stopped(recorder, clock):
+    broadcaster = Broadcaster(clock=clock)
+    first, second = broadcaster.subscribe("first"), broadcaster.subscribe("second")
+    event = recorder.make(POD, reason="", note="", action="")
+    broadcaster.publish(event)
+    stop = threading.Event()
+    stop.set()
+    assert first.take(9, stop, 9e9, linger=9e9) == [event]
+    broadcaster.close()
+    assert second.take(9, threading.Event(), 9e9, linger=9e9) == [event]
 
 
 def test_the_log_shows_warnings_and_leaders_and_keeps_the_rest_for_debugging(recorder, clock, caplog):

@@ -231,7 +231,9 @@ def test_what_one_that_binds_refuses_is_not_bound_and_tried_again(server):
         world.lead()
         eventually(lambda: server.verbs().count("bind") >= 2, within=WITHIN)
         assert world.node_of("p") == ""
-        assert any("no licence left" in event.note for event in world.events("FailedScheduling"))
+        eventually(
+            lambda: any("no licence left" in each.note for each in world.events("FailedScheduling")), within=WITHIN
+        )
         server.behaviour = "honest"
         world.wait_bound("p")
 
