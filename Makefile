@@ -10,10 +10,10 @@ BIN := .venv/bin
 STAMP := .venv/.set-up
 PYTEST := $(BIN)/python -m pytest -q
 
-.PHONY: help setup demo test verify gen lock mutants bench chaos up down logs leader kill bases docked clean
+.PHONY: help setup demo test verify gen lock mutants bench chaos chaos-compose up down logs leader kill upgrade replace bases docked clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 15
 
 setup: $(STAMP) ## make .venv with all that is needed, an etcd too
 
@@ -55,7 +55,7 @@ bench: $(STAMP) ## measure on clusters of real processes, beside what is possibl
 
 chaos: $(STAMP) ## run the slow tests, two at a time as they mostly wait: all chaos scenarios, larger searches, trials
 	@$(BIN)/python -m compileall -q component lockd replica chaos tests
-	$(PYTEST) -n 2 -m slow --ignore=tests/bench tests
+	$(PYTEST) -n 2 -m "slow and not compose" --ignore=tests/bench tests
 
 up: ## bring up the cluster in Docker: three etcd members, three replicas, lockd; ARGS=--tls, COMPOSE_PROFILES=demo
 	@$(PYTHON) -m tools.compose up $(ARGS)
@@ -72,10 +72,19 @@ leader: ## tell who leads in it
 kill: ## kill -9 its leader, and tell who leads next and how soon
 	@$(PYTHON) -m tools.compose kill
 
+upgrade: ## make its replicas anew one after the other, with the image of LOCKD_IMAGE
+	@$(PYTHON) -m tools.operations upgrade
+
+replace: ## have a new etcd member take the place of one that lost its data; MEMBER=etcd-2
+	@$(PYTHON) -m tools.operations replace $(MEMBER)
+
 bases: ## make its base images from Debian packages, for where no registry can be reached
 	@$(PYTHON) -m tools.bases $(ARGS)
 
-docked: $(STAMP) ## run the tests of the cluster in Docker, but for the one with TLS: `make chaos`
+chaos-compose: $(STAMP) ## run the slow tests in Docker: partition, a lost volume, a rolling upgrade, trials; some minutes
+	$(PYTEST) -s -p no:randomly -m slow tests/compose
+
+docked: $(STAMP) ## run the tests of the cluster in Docker, but for the slow ones: `make chaos-compose`
 	$(PYTEST) -s -p no:randomly -m "not slow" tests/compose
 
 clean: ## remove .venv and what tools left

@@ -117,10 +117,11 @@ class Compose:
         files = ["docker-compose.yml", *(["docker-compose.tls.yml"] if tls else [])]
         self._files = [word for name in files for word in ("-f", str(FOLDER / name))]
 
-    def run(self, *words: str, options: Sequence[str] = ()) -> str:
-        """Run one of its commands; what that printed on stdout."""
+    def run(self, *words: str, options: Sequence[str] = (), **variables: str) -> str:
+        """Run one of its commands, with further variables; what that printed on stdout."""
         command = [*self.command, *options, *words]
-        done = subprocess.run(command, cwd=FOLDER, env=collected(), capture_output=True, text=True, check=False)
+        given = {**collected(), **variables}
+        done = subprocess.run(command, cwd=FOLDER, env=given, capture_output=True, text=True, check=False)
         if done.returncode:
             raise explaining.explained(done.stderr or done.stdout)
         return done.stdout

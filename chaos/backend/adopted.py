@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 class AdoptedStanding:
     """A `chaos.backend.interface.Standing`: somebody's own project."""
 
+    has_data = False
     marked = False
 
     def __init__(self, found: Found, plan: Plan, clock: Clock) -> None:

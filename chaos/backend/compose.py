@@ -13,13 +13,14 @@ from chaos.compose.cluster import ComposeCluster
 from chaos.compose.container import ROLE
 from chaos.compose.health import ask, failing
 from chaos.compose.project import ETCD_IMAGE, LOCKD_IMAGE, SIDECAR, Project
-from chaos.compose.remedies import ComposeRemedies
+from chaos.compose.remedies import ComposeRemedies, Remove
 from chaos.compose.roster import ETCD, USUAL, Roster
 from chaos.compose.sidecar import Conversations, links
 from chaos.errors import Interrupted, NotStarted, TooSlow
 from chaos.faults import clocks
 from chaos.faults.errors import NotAvailable
 from chaos.faults.fault import Need
+from chaos.faults.guard import GuardProcess
 from component.process import Gone
 from lockd.etcd.loopback import free_ports
 
@@ -46,6 +47,7 @@ STEP: Final = 0.2
 class ComposeStanding:
     """A `chaos.backend.interface.Standing`: the project of one plan."""
 
+    has_data = False
     marked = True
 
     def __init__(self, engine: Engine, project: Project, endpoints: tuple[str, ...], clock: Clock) -> None:
@@ -103,19 +105,31 @@ class ComposeBackend:
     def standing(
         self, plan: Plan, *, clock: Clock, stop: threading.Event, progress: Callable[[Health], None]
     ) -> Iterator[ComposeStanding]:
-        engine = self._engine
         for folder, mode in ((plan.logs, 0o755), (plan.traces, 0o777)):
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(mode)  # containers write traces as a user of their own
         project = _project(plan)
         bringing = Bringing(project)
-        try:
-            bringing.up()
-            roster = _await(engine, project, clock, stop, progress)
-            members = tuple(each.dialled(USUAL[ETCD]) for each in roster.members.values())
-            yield ComposeStanding(engine, project, members, clock)
-        finally:
-            bringing.down()
+        with GuardProcess() as guard:
+            kept = guard.promise(Remove(project.name))  # if this process is killed
+            try:
+                yield self._up(project, bringing, clock, stop, progress)
+            finally:
+                bringing.down()
+                kept.release()
+
+    def _up(
+        self,
+        project: Project,
+        bringing: Bringing,
+        clock: Clock,
+        stop: threading.Event,
+        progress: Callable[[Health], None],
+    ) -> ComposeStanding:
+        bringing.up()
+        roster = _await(self._engine, project, clock, stop, progress)
+        members = tuple(each.dialled(USUAL[ETCD]) for each in roster.members.values())
+        return ComposeStanding(self._engine, project, members, clock)
 
 
 def _project(plan: Plan) -> Project:

@@ -24,10 +24,12 @@ class Standing(Protocol):
 
     Attributes:
         endpoints: etcd's members, as they are dialled from here.
+        has_data: Does etcd's data lie in the plan's folder?
         marked: Does all of it carry the marker that allows faults? Otherwise only what hurts etcd asks for it.
     """
 
     endpoints: tuple[str, ...]
+    has_data: bool
     marked: bool
 
     def cluster(self, gateway: Gateway, lock: LockName) -> AbstractContextManager[Cluster]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 class LocalStanding:
     """A `chaos.backend.interface.Standing`."""
 
+    has_data = True
     marked = True
 
     def __init__(self, plan: Plan, endpoints: tuple[str, ...], clock: Clock) -> None:

@@ -14,6 +14,9 @@ FAILED = 1
 USAGE = 2
 TIMED_OUT = 3
 
+ANSWERING = 60.0
+"""Seconds that a command may take to tell its version."""
+
 OLDEST_COMPOSE = (1, 28)
 """Before it there are no profiles."""
 
@@ -38,7 +41,11 @@ def find_compose() -> tuple[str, ...]:
     for words in (("docker", "compose"), ("docker-compose",)):
         if shutil.which(words[0]) is None:
             continue
-        asked = run([*words, "version"], timeout=20.0)
+        try:
+            asked = run([*words, "version"], timeout=ANSWERING)
+        except subprocess.TimeoutExpired:
+            old = f"{' '.join(words)} does not answer within {ANSWERING:g} s"
+            continue
         version = version_of(asked.stdout) if asked.returncode == 0 else None
         if version is not None and version >= OLDEST_COMPOSE:
             return words

@@ -125,6 +125,10 @@ class Engine(Protocol):
         """All that it wrote."""
         ...
 
+    def remove(self, project: str) -> None:
+        """Remove a compose project, whatever state it is in: its containers, networks and volumes."""
+        ...
+
 
 class DockerEngine:
     """An `Engine`: the one that DOCKER_HOST names, or that of this host."""
@@ -165,14 +169,14 @@ class DockerEngine:
 
     def run(self, id: str, words: Sequence[str]) -> tuple[int, str]:  # noqa: A002
         with self._told(id):
-            made = self._client.api.exec_create(id, list(words), user="0")
+            made = self._client.api.exec_create(id, list(words))
             said = self._client.api.exec_start(made["Id"])
             code = self._client.api.exec_inspect(made["Id"])["ExitCode"]
         return int(code or 0), said.decode(errors="replace")
 
     def talk(self, id: str, words: Sequence[str]) -> Wire:  # noqa: A002
         with self._told(id):
-            made = self._client.api.exec_create(id, list(words), stdin=True, stderr=False, user="0")
+            made = self._client.api.exec_create(id, list(words), stdin=True, stderr=False)
             opened = self._client.api.exec_start(made["Id"], socket=True)
         return _Talk(opened)
 
@@ -236,6 +240,20 @@ class DockerEngine:
         with self._told(id):
             said: bytes = self._client.api.logs(id)
         return said
+
+    def remove(self, project: str) -> None:
+        label = {"label": [f"{PROJECT}={project}"]}
+        api = self._client.api
+        with self._told(""):
+            for each in api.containers(all=True, filters=label):
+                with contextlib.suppress(Gone), self._told(each["Id"]):
+                    api.remove_container(each["Id"], force=True, v=True)
+            for each in api.networks(filters=label):
+                with contextlib.suppress(Gone), self._told(each["Id"]):
+                    api.remove_network(each["Id"])
+            for each in api.volumes(filters=label)["Volumes"] or ():
+                with contextlib.suppress(Gone), self._told(each["Name"]):
+                    api.remove_volume(each["Name"], force=True)
 
     @contextlib.contextmanager
     def _told(self, container: str) -> Iterator[None]:

@@ -60,6 +60,19 @@ class Rejoin:
         return f"container {self.container[:12]} is in {', '.join(each.network for each in self.memberships)}"
 
 
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """A project that was made for a run is removed."""
+
+    project: str
+
+    def do(self) -> str:
+        from chaos.compose.engine import DockerEngine  # noqa: PLC0415
+
+        DockerEngine().remove(self.project)
+        return f"the compose project {self.project} is removed"
+
+
 class ComposeRemedies:
     """The `chaos.faults.remedies.Remedies` of a cluster of containers."""
 

@@ -22,7 +22,7 @@ INITS: Final = ("docker-init", "tini", "dumb-init", "catatonit", "s6-svscan")
 _INSIDE: Final = (
     'read -r first </proc/1/comm; case "$first" in '
     + "|".join(INITS)
-    + ') for child in $(cat /proc/1/task/1/children); do kill -"$0" "$child"; exit 0; done;; esac; '
+    + ') for child in $(cat /proc/1/task/1/children); do kill -"$0" "$child"; exit; done;; esac; '
     '[ "$0" = KILL ] && exit 9; kill -"$0" 1'
 )
 """Said to a shell inside: signal what the init process started; a first process of one's own takes no SIGKILL."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from chaos.cluster import state
 from chaos.cluster.interface import Membership
-from chaos.compose.remedies import Rejoin, Revive, Unpause
+from chaos.compose.remedies import Rejoin, Remove, Revive, Unpause
 from chaos.faults.errors import NotAvailable
 from component.process import Gone, Process
 
@@ -187,9 +187,11 @@ class LocalRemedies:
         raise NotAvailable(f"{target.name} is in no network of its own to be put back into ({len(memberships)})")
 
 
-Remedy = Continue | Overwrite | Disarm | Withdraw | Start | Unpause | Revive | Rejoin
+Remedy = Continue | Overwrite | Disarm | Withdraw | Start | Unpause | Revive | Rejoin | Remove
 
-KINDS: Final = {kind.__name__: kind for kind in (Continue, Overwrite, Disarm, Withdraw, Start, Unpause, Revive, Rejoin)}
+KINDS: Final = {
+    kind.__name__: kind for kind in (Continue, Overwrite, Disarm, Withdraw, Start, Unpause, Revive, Rejoin, Remove)
+}
 
 
 def encode(remedy: Remedy) -> str:

@@ -177,7 +177,7 @@ def _run(order: Order, stop: threading.Event, form: str, *, given: bool) -> None
         write(journal, order.folder)
     present(journal, form)
     if kept:
-        note(f"journal, history, logs and etcd's data are in {order.folder}")
+        note(f"what tells of it is in {order.folder}: journal, history, logs and traces; of local clusters etcd's data")
     elif not journal.passed:
         note(f"the journal is in {order.folder}")
     if not journal.passed:

@@ -176,7 +176,7 @@ class Run:
         """Write down what shows it, with etcd's data as members that stand still have them."""
         stopped = []
         try:
-            for member in here.cluster.etcd_members():
+            for member in here.cluster.etcd_members() if here.standing.has_data else ():
                 with contextlib.suppress(Gone):
                     here.cluster.pause(member)
                     stopped.append(member)

@@ -29,13 +29,6 @@ LOCK = "kube-scheduler"
 CLOCK = SystemClock()
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    engine.needed()
-    with Docked(COMPOSE_PROFILES="demo,prometheus") as made:
-        yield made
-
-
 def seconds(stamp):
     """Of an RFC 3339 stamp, with as many digits as docker likes."""
     return datetime.fromisoformat(re.sub(r"(\.\d{6})\d*", r"\1", stamp)).timestamp()
@@ -46,24 +39,8 @@ def history(cluster, container):
     return json.loads(cluster.run(container, "lockctl", "history", LOCK, "-o", "json"))["terms"]
 
 
-def someone_else_leads(cluster, but):
-    return eventually(
-        lambda: (found := cluster.leader()) is not None and found.id != but.id and found, within=WITHIN, what="an heir"
-    )
-
-
 def stands_by(container):
     return tool.ask(container).leads is False
-
-
-def whole(cluster):
-    """Wait until all three replicas are there and one leads: what a test before did is over."""
-
-    def there():
-        leads = [tool.ask(each).leads for each in cluster.replicas()]
-        return (leads.count(True), leads.count(False)) == (1, 2)
-
-    eventually(there, within=WITHIN)
 
 
 def test_all_is_healthy_and_said_so(cluster):
@@ -144,7 +121,7 @@ def test_nothing_of_it_runs_as_root(cluster):
 
 
 def test_a_leader_that_dies_is_replaced_and_comes_back_as_a_standby(cluster):
-    whole(cluster)
+    cluster.whole()
     killed = cluster.leader()
     before = cluster.inspect(killed)["RestartCount"]
     said = cluster.make("kill")
@@ -152,7 +129,7 @@ def test_a_leader_that_dies_is_replaced_and_comes_back_as_a_standby(cluster):
     assert said.code == 0, said.stderr
     assert f"killed {killed.service}, the leader" in said.stdout
     assert f"{killed.service} stands by again" in said.stdout
-    assert someone_else_leads(cluster, killed)
+    assert cluster.heir(killed)
     after = cluster.inspect(killed)
     assert after["RestartCount"] == before + 1
     assert stands_by(killed)
@@ -160,12 +137,12 @@ def test_a_leader_that_dies_is_replaced_and_comes_back_as_a_standby(cluster):
 
 
 def test_a_leader_that_is_stopped_releases_and_exits_0(cluster):
-    whole(cluster)
+    cluster.whole()
     stopped = cluster.leader()
     asked = CLOCK.wall()
     docker("stop", stopped.id)
     try:
-        heir = someone_else_leads(cluster, stopped)
+        heir = cluster.heir(stopped)
         state = cluster.inspect(stopped)["State"]
         assert state["ExitCode"] == 0
         ended, last = history(cluster, heir)[-2:]
@@ -176,7 +153,7 @@ def test_a_leader_that_is_stopped_releases_and_exits_0(cluster):
         assert released < GRACE
     finally:
         docker("start", stopped.id)
-    whole(cluster)
+    cluster.whole()
 
 
 def test_a_port_that_is_taken_is_one_line(cluster):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
 from lockd.etcd.loopback import free_ports
 from tests.harness.programs import leave_out
+from tests.harness.wait import eventually
 from tools import compose as tool
 from tools import engine
 
@@ -26,6 +28,14 @@ def needed():
         engine.find_compose()
     except engine.Refusal as reason:
         leave_out(str(reason))
+
+
+def chaosctl(*words: str, **variables: str) -> Said:
+    """How `chaosctl` of this source tree ends, and what it says."""
+    command = [sys.executable, "-m", "chaos", *words]
+    given = {name: value for name, value in os.environ.items() if not name.startswith(("CHAOSCTL_", "ETCDCTL_"))}
+    done = subprocess.run(command, cwd=ROOT, env={**given, **variables}, capture_output=True, text=True, check=False)
+    return Said(done.returncode, done.stdout, done.stderr)
 
 
 @dataclass(frozen=True)
@@ -77,9 +87,9 @@ class Docked:
     def _label(self) -> str:
         return f"label=com.docker.compose.project={self.project}"
 
-    def make(self, *words: str, **variables: str) -> Said:
-        """What `make` runs: the tool, with the words."""
-        command = ["python3", "-m", "tools.compose", *words]
+    def make(self, *words: str, tool: str = "compose", **variables: str) -> Said:
+        """What `make` runs: a tool, with the words."""
+        command = ["python3", "-m", f"tools.{tool}", *words]
         environment = {**os.environ, **self.variables, **variables}
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
         return Said(done.returncode, done.stdout, done.stderr)
@@ -94,6 +104,21 @@ class Docked:
     def leader(self) -> engine.Container | None:
         found = tool.leading(self.replicas())
         return None if found is None else found.container
+
+    def heir(self, but: engine.Container) -> engine.Container:
+        """Whoever leads next, once somebody else does."""
+        return eventually(
+            lambda: (found := self.leader()) is not None and found.id != but.id and found, within=WITHIN, what="an heir"
+        )
+
+    def whole(self) -> None:
+        """Wait until all three replicas are there and one leads: what a test before did is over."""
+
+        def there() -> bool:
+            leads = [tool.ask(each).leads for each in self.replicas()]
+            return (leads.count(True), leads.count(False)) == (1, 2)
+
+        eventually(there, within=WITHIN)
 
     def inspect(self, container: engine.Container) -> dict:
         """All that docker knows of it now."""

@@ -46,6 +46,14 @@ class Etcd:
         return SimpleNamespace(kvs=tuple(KeyValue(key, value, 1) for value in values))
 
 
+class Hasty(ManualClock):
+    """Whoever waits moves it on."""
+
+    def wait(self, stop, seconds):
+        self.advance(seconds)
+        return stop.is_set()
+
+
 @pytest.fixture
 def engine():
     return FakeEngine().add(
@@ -63,7 +71,7 @@ def etcd():
 
 @pytest.fixture
 def cluster(engine, etcd):
-    with ComposeCluster(engine, "p", etcd, LOCK, clock=ManualClock()) as made:
+    with ComposeCluster(engine, "p", etcd, LOCK, clock=Hasty()) as made:
         yield made
 
 
@@ -114,6 +122,16 @@ def test_who_came_and_went_unseen_has_no_identity(cluster, engine):
     assert [each.identity for each in cluster.ends()] == ["replica-1_a", ""]
 
 
+def test_each_end_is_that_of_its_own_run(cluster, engine, etcd):
+    for identity in ("replica-1_c", "replica-1_d"):
+        cluster.kill(cluster.replicas()[0])
+        etcd.candidates.append(candidate(identity, "replica-1", since=engine.now))
+        assert cluster.replicas()[0].identity == identity
+    cluster.kill(cluster.replicas()[0])  # comes back unseen
+    cluster.kill(cluster.replicas()[0])
+    assert [each.identity for each in cluster.ends()] == ["replica-1_a", "replica-1_c", "replica-1_d", ""]
+
+
 def test_who_is_asked_to_end_is_told_so_inside(cluster, engine):
     cluster.terminate(cluster.replicas()[1])
     assert engine.asked[0][-1] == "TERM"
@@ -133,7 +151,7 @@ def test_what_the_engine_tells_is_evidence_to_the_nanosecond(cluster, engine):
     cluster.kill(first)
     died = engine.told[0].at
     assert cluster.evidence(first, "die", died / SECOND) == f"docker told die at {stamp(died)} with exit code 137"
-    assert cluster._diary.told(cluster.container(first).id, "die", died / SECOND + 1.0) == ""
+    assert cluster.evidence(first, "die", died / SECOND + 1.0) == ""
 
 
 def test_a_member_that_ended_stays_away(cluster):

@@ -53,11 +53,11 @@ def test_two_that_swap_their_addresses_are_told_apart():
     addresses.look("a")
     addresses.look("b")
     net.found = {"a": "10.0.0.3", "b": "10.0.0.2"}
-    addresses.look("a")
-    assert addresses.name_of("10.0.0.3") == "a"
     addresses.look("b")
+    assert (addresses.name_of("10.0.0.2"), addresses.of("a")) == ("b", "")
+    addresses.look("a")
     assert {name: addresses.of(name) for name in "ab"} == net.found
-    assert addresses.name_of("10.0.0.2") == "b"
+    assert addresses.name_of("10.0.0.3") == "a"
 
 
 def exchange(addresses):

@@ -11,6 +11,7 @@ from chaos.cluster.interface import Target
 from chaos.faults.custody import Custody
 from chaos.faults.effect import Effect, Moment
 from chaos.faults.errors import NotApplied, NotAvailable, NotHealed
+from chaos.faults.fault import Kind
 from chaos.faults.guard import GuardProcess
 from chaos.spans import read_folder
 from lockd.ports import KeyValue, LockName
@@ -147,3 +148,27 @@ def test_what_was_done_is_told_in_the_cluster_s_traces(tmp_path, done):
         ("two", "cluster"),
     ]
     assert all(span.end > span.start for span in found)
+
+
+@pytest.mark.parametrize(
+    ("aims", "target", "refused"),
+    [
+        ({Kind.REPLICA, Kind.ETCD}, "replica-1", False),
+        ({Kind.REPLICA, Kind.ETCD}, "etcd-1", True),
+        (set(), None, True),
+    ],
+    ids=["a replica", "a member", "all of it"],
+)
+def test_of_a_project_that_is_not_ours_only_etcd_asks_for_its_owner_s_word(done, aims, target, refused):
+    cluster = SimpleNamespace(etcd_members=lambda: [Target("etcd-1", "etcd-1", 1, 1, "")])
+    own = Custody(cluster, Store(()), LOCK, folder=None, marked=False, stop=threading.Event())
+    fault = Noted("one", done)
+    fault.aims = aims
+    targets = [Target(target, target, 1, 1, "")] if target else []
+    with own:
+        if refused:
+            with pytest.raises(NotAvailable, match="etcdctl put /lockd/chaos-allowed yes"):
+                own.apply(fault, targets)
+        else:
+            own.apply(fault, targets)
+    assert done == ([] if refused else ["apply one", "heal one"])

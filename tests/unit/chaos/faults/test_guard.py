@@ -6,7 +6,7 @@ import json
 import pytest
 
 from chaos.cluster.interface import Membership
-from chaos.compose.remedies import Rejoin, Revive, Unpause
+from chaos.compose.remedies import Rejoin, Remove, Revive, Unpause
 from chaos.faults import guardian, remedies
 from chaos.faults.remedies import Continue, Disarm, Overwrite, Reach, Start, Withdraw
 
@@ -19,6 +19,7 @@ EACH = (
     Start("/folder", "etcd-1"),
     Unpause("c" * 64),
     Revive("c" * 64),
+    Remove("lockd-chaos-1"),
     Rejoin("c" * 64, (Membership("lockd_cluster", ("replica-1",), "172.18.0.4"), Membership("other"))),
 )
 
