@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import textwrap
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 
 from tests.harness.collector import Collector, dead_collector, hung_collector
 from tests.harness.numbers import exports, of_export
@@ -85,6 +85,34 @@ def test_a_hung_collector_does_not_keep_the_exit_beyond_its_bound():
     assert 0.3 <= float(seconds) < 5  # the exporter itself would wait for its 10 s
 
 
+@contextmanager
+def bereft(code, **environment):
+    """A process that counts on standard output, has told that its collector is gone, and went on to 100.
+
+    Its `port` is where another collector may come.
+    """
+    with ExitStack() as stack:
+        with dead_collector() as endpoint:
+            process = stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", textwrap.dedent(code)],
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    env={"PATH": "", "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, **environment},
+                )
+            )
+            stack.callback(process.kill)
+            for line in process.stderr:
+                if "telemetry is being lost" in line:
+                    break
+        for line in process.stdout:
+            if int(line) > 100:
+                break
+        process.port = int(endpoint.rpartition(":")[2])
+        yield process
+
+
 def test_a_collector_that_comes_back_receives_what_followed():
     code = """
         import threading
@@ -97,25 +125,7 @@ def test_a_collector_that_comes_back_receives_what_followed():
             number += 1
             print(number, flush=True)
     """
-    with ExitStack() as stack:
-        with dead_collector() as endpoint:
-            process = stack.enter_context(
-                subprocess.Popen(
-                    [sys.executable, "-c", textwrap.dedent(code)],
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    text=True,
-                    env={"PATH": "", "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_BSP_SCHEDULE_DELAY": "50"},
-                )
-            )
-            stack.callback(process.kill)
-            for line in process.stderr:
-                if "telemetry is being lost" in line:
-                    break
-        for line in process.stdout:  # it goes on
-            if int(line) > 100:
-                break
-        collector = stack.enter_context(Collector(port=int(endpoint.rpartition(":")[2])))
+    with bereft(code, OTEL_BSP_SCHEDULE_DELAY="50") as process, Collector(port=process.port) as collector:
         eventually(lambda: len(collector.spans) >= 10, within=LONG)
         first = int(collector.spans[0].split()[1])
         numbers = [int(name.split()[1]) for name in collector.spans]
@@ -181,25 +191,7 @@ def test_a_collector_that_comes_back_receives_all_that_was_counted_meanwhile():
             number += 1
             print(number, flush=True)
     """
-    with ExitStack() as stack:
-        with dead_collector() as endpoint:
-            process = stack.enter_context(
-                subprocess.Popen(
-                    [sys.executable, "-c", textwrap.dedent(code)],
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    text=True,
-                    env={"PATH": "", "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_METRIC_EXPORT_INTERVAL": "100"},
-                )
-            )
-            stack.callback(process.kill)
-            for line in process.stderr:
-                if "telemetry is being lost" in line:
-                    break
-        for line in process.stdout:  # it goes on
-            if int(line) > 100:
-                break
-        collector = stack.enter_context(Collector(port=int(endpoint.rpartition(":")[2])))
+    with bereft(code, OTEL_METRIC_EXPORT_INTERVAL="100") as process, Collector(port=process.port) as collector:
 
         def later():
             """What was read after it came back: the first to arrive may have been on its way before."""
