@@ -133,20 +133,27 @@ def test_queue_stuck(crew, watching, join, tmp_path):
         watching.until_clear("LockdQueueStuck", within=WITHIN)
 
 
-def test_failover_slow(crew, watching, join, etcd):
+@pytest.fixture
+def swallowed(crew, join, etcd):
+    """A leader, a standby all of whose connections to etcd have become black holes, and what makes them whole again."""
     with Proxies(etcd) as proxies:
-        (a,) = join("a")
-        crew.until_leads(a, within=WITHIN)
-        (b,) = join("b", connection=proxies.connection)
-        crew.until_ready(b, within=WITHIN)
+        (leader,) = join("a")
+        crew.until_leads(leader, within=WITHIN)
+        (standby,) = join("b", connection=proxies.connection)
+        crew.until_ready(standby, within=WITHIN)
         for proxy in proxies.each:
             proxy.black_hole()
-        a.child.kill()
-        CLOCK.wait(NEVER, BORNE + 5.0)
-        proxies.heal()
-        crew.until_leads(b, within=WITHIN)
-        watching.until_firing("LockdFailoverSlow", within=WITHIN)
-        watching.until_clear("LockdFailoverSlow", within=WITHIN)
+        yield leader, standby, proxies
+
+
+def test_failover_slow(crew, watching, swallowed):
+    a, b, proxies = swallowed
+    a.child.kill()
+    CLOCK.wait(NEVER, BORNE + 5.0)
+    proxies.heal()
+    crew.until_leads(b, within=WITHIN)
+    watching.until_firing("LockdFailoverSlow", within=WITHIN)
+    watching.until_clear("LockdFailoverSlow", within=WITHIN)
 
 
 def test_watch_lag(crew, watching, join):
@@ -161,14 +168,8 @@ def test_watch_lag(crew, watching, join):
     watching.until_clear("LockdWatchLag", within=WITHIN)
 
 
-def test_etcd_degraded(crew, watching, join, etcd):
-    with Proxies(etcd) as proxies:
-        (a,) = join("a")
-        crew.until_leads(a, within=WITHIN)
-        (b,) = join("b", connection=proxies.connection)
-        crew.until_ready(b, within=WITHIN)
-        for proxy in proxies.each:
-            proxy.black_hole()
-        watching.until_firing("LockdEtcdDegraded", within=WITHIN)
-        proxies.heal()
-        watching.until_clear("LockdEtcdDegraded", within=WITHIN)
+def test_etcd_degraded(watching, swallowed):
+    _, _, proxies = swallowed
+    watching.until_firing("LockdEtcdDegraded", within=WITHIN)
+    proxies.heal()
+    watching.until_clear("LockdEtcdDegraded", within=WITHIN)
