@@ -241,6 +241,7 @@ def test_memory_returns(size):
                     within=WITHIN,
                     what="the others are unschedulable",
                 )
+                eventually(lambda: told(world) >= size.fine + size.hopeless, within=WITHIN, what="events tell of each")
                 full.append(tracemalloc.get_traced_memory()[0])
                 delete(world, (*fine, *hopeless))
                 eventually(lambda: empty(world), within=WITHIN, what="all are forgotten")
@@ -264,6 +265,11 @@ def empty(world):
         and world.assumed.counts() == (0, 0)
         and not world.waiting.all()
     )
+
+
+def told(world):
+    """How many events are stored."""
+    return len(world.etcd.list(f"{term.PREFIX}/events/", timeout=1).kvs)
 
 
 def forget_history(world):
