@@ -31,6 +31,7 @@ class AdoptedStanding:
     """A `chaos.backend.interface.Standing`: somebody's own project."""
 
     has_data = False
+    stays = True
     marked = False
 
     def __init__(self, found: Found, plan: Plan, clock: Clock) -> None:
@@ -60,6 +61,7 @@ class AdoptedBackend:
     """A `chaos.backend.interface.Backend`."""
 
     name = "compose"
+    traced = False
 
     def __init__(self, found: Found) -> None:
         self._found = found

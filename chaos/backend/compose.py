@@ -48,6 +48,7 @@ class ComposeStanding:
     """A `chaos.backend.interface.Standing`: the project of one plan."""
 
     has_data = False
+    stays = False
     marked = True
 
     def __init__(self, engine: Engine, project: Project, endpoints: tuple[str, ...], clock: Clock) -> None:
@@ -91,6 +92,7 @@ class ComposeBackend:
     """A `chaos.backend.interface.Backend`."""
 
     name = "compose"
+    traced = True
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

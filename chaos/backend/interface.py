@@ -25,11 +25,13 @@ class Standing(Protocol):
     Attributes:
         endpoints: etcd's members, as they are dialled from here.
         has_data: Does etcd's data lie in the plan's folder?
+        stays: Does the cluster go on after the run? Then what clients made of it is removed.
         marked: Does all of it carry the marker that allows faults? Otherwise only what hurts etcd asks for it.
     """
 
     endpoints: tuple[str, ...]
     has_data: bool
+    stays: bool
     marked: bool
 
     def cluster(self, gateway: Gateway, lock: LockName) -> AbstractContextManager[Cluster]:
@@ -54,9 +56,11 @@ class Backend(Protocol):
 
     Attributes:
         name: As the command line says it.
+        traced: Do replicas write traces where a run finds them? Otherwise nobody tells how a hand-off went inside.
     """
 
     name: str
+    traced: bool
 
     def equipped(self, plan: Plan, needs: Collection[Need]) -> Plan:
         """The plan of a cluster that has what faults need; files of it go to the plan's folder.

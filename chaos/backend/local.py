@@ -27,6 +27,7 @@ class LocalStanding:
     """A `chaos.backend.interface.Standing`."""
 
     has_data = True
+    stays = False
     marked = True
 
     def __init__(self, plan: Plan, endpoints: tuple[str, ...], clock: Clock) -> None:
@@ -49,6 +50,7 @@ class LocalBackend:
     """A `chaos.backend.interface.Backend`."""
 
     name = "local"
+    traced = True
 
     def equipped(self, plan: Plan, needs: Collection[Need]) -> Plan:
         return equipment.equipped(plan, needs)

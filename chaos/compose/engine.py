@@ -27,7 +27,8 @@ _HEAD: Final = struct.Struct(">B3xI")
 """Before each piece of what a command says: by which stream, and how many bytes."""
 
 MISSING: Final = 404
-CONFLICT: Final = 409
+ENDED: Final = ("is not running", "is not connected to network", "not connected to the network")
+"""What the engine says of a container that has ended meanwhile, whatever was asked of it."""
 
 
 class EngineError(LockdError):
@@ -264,7 +265,7 @@ class DockerEngine:
             status = getattr(getattr(error, "response", None), "status_code", None)
             if status == MISSING and container:
                 raise Gone(f"container {container[:12]} is not there any more") from error
-            if status == CONFLICT and "not running" in str(error):
+            if container and any(said in str(error) for said in ENDED):
                 raise Gone(f"container {container[:12]} has ended") from error
             raise EngineError(explained(error, status)) from error
 

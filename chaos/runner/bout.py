@@ -36,11 +36,17 @@ class Bout:
         return not (any(self.judged.values()) or self.problems)
 
 
-def unplanned(scenario: Scenario, outcomes: Sequence[Outcome], found: Assembled) -> dict[int, tuple[str, ...]]:
-    """What did not go as planned or expected, by the trial's number."""
+def unplanned(
+    scenario: Scenario, outcomes: Sequence[Outcome], found: Assembled, *, traced: bool = True
+) -> dict[int, tuple[str, ...]]:
+    """What did not go as planned or expected, by the trial's number.
+
+    Args:
+        traced: Do replicas tell what they did?
+    """
     told = {}
     for outcome, record in zip(outcomes, found.trials, strict=True):
-        unmet = expecting.unmet(scenario, record, began=outcome.began, ended=outcome.ended)
+        unmet = expecting.unmet(scenario, record, began=outcome.began, ended=outcome.ended, traced=traced)
         if problems := (*outcome.problems, *unmet):
             told[outcome.plan.number] = problems
     return told

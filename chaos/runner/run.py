@@ -116,7 +116,9 @@ class Run:
             if outcomes[-1].steady:
                 self._steady(here)  # what was asked for last is answered, too
             found, judged = self._judged(here, outcomes)
-            bout = Bout(tuple(outcomes), found, judged, unplanned(order.scenario, outcomes, found))
+            bout = Bout(
+                tuple(outcomes), found, judged, unplanned(order.scenario, outcomes, found, traced=order.backend.traced)
+            )
             self._bouts.append(bout)
             if order.keep or not bout.passed:
                 self._keep(here, bout)

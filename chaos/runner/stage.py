@@ -118,6 +118,9 @@ def stage(
         sights = Sights("/".join(LOCK), signals)
         _follow(connect("chaos-sights"), plan.prefix, sights)
         clients = workload(scenario.workload, connect("chaos-workload"), plan, timing, clock=clock)
+        if standing.stays:
+            clients.clear()  # an earlier run was killed, perhaps
+            undo.callback(clients.clear)
         undo.callback(clients.stop)
         clients.start()
         yield Stage(

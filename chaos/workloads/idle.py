@@ -24,6 +24,9 @@ class Idle:
     def tidy(self) -> None:
         """There is nothing."""
 
+    def clear(self) -> None:
+        """There is nothing."""
+
     def operations(self) -> tuple[Operation, ...]:
         return ()
 

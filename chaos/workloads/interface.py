@@ -43,6 +43,14 @@ class Workload(Protocol):
         """
         ...
 
+    def clear(self) -> None:
+        """Remove all that it made, before it begins or after it stopped.
+
+        Raises:
+            StoreError: etcd can't be asked.
+        """
+        ...
+
     def operations(self) -> Sequence[Operation]:
         """What the clients did, in order."""
         ...

@@ -85,6 +85,9 @@ class LockWorkload:
     def tidy(self) -> None:
         """There is nothing that grows but the diary."""
 
+    def clear(self) -> None:
+        """Its lock goes with its contenders, and its diary with the folder."""
+
     def operations(self) -> tuple[Operation, ...]:
         return ()
 

@@ -19,7 +19,7 @@ from lockd.ports import Compare, Delete, Field, Get, GetReply, KeyValue, Put, Tx
 from lockd.record import display_time
 from replica.api.codec import Undecodable, decode_pod, status_of
 from replica.api.keys import kind_prefix, object_key
-from replica.api.kinds import POD
+from replica.api.kinds import NODE, POD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -124,6 +124,23 @@ class PodWorkload:
             # Each by itself, in one transaction: one that was written meanwhile stays, and goes the next time.
             ops = tuple(Txn((Compare(kv.key, Field.MOD, kv.mod_revision),), (Delete(kv.key),)) for kv in chunk)
             self._settle(Txn((), ops))
+
+    def clear(self) -> None:
+        nodes = [object_key(self._prefix, NODE, draft.name) for draft in self._nodes]
+        there = [kv for key in nodes for kv in self._gateway.range(key, timeout=WITHIN).kvs]
+        there += self._gateway.list(self._target, timeout=WITHIN).kvs
+        ours = [kv for kv in there if _made(kv, self._prefix)]
+        for first in range(0, len(ours), CHUNK):
+            chunk = ours[first : first + CHUNK]
+            ops = tuple(Txn((Compare(kv.key, Field.MOD, kv.mod_revision),), (Delete(kv.key),)) for kv in chunk)
+            settle(
+                self._gateway,
+                Txn((), ops),
+                clock=self._clock,
+                stop=threading.Event(),  # ours may be set
+                attempt=ATTEMPT,
+                within=WITHIN,
+            )
 
     def finish(self) -> None:
         self._finished.set()
@@ -250,6 +267,16 @@ def _answer(kv: KeyValue) -> str:
     return "refused" if told is not None and told.status == "False" else ""
 
 
+def _made(kv: KeyValue, prefix: str) -> bool:
+    """Is it an object of a workload, by its uid? What has such a name by chance is somebody else's."""
+    return _uid_of(kv.key[len(prefix) + 1 :]).encode() in kv.value
+
+
 def _uid(draft: Draft) -> str:
     """Of an object: the same for each attempt to create it."""
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{draft.kind.plural}/{draft.namespace}/{draft.name}"))
+    return _uid_of(object_key("", draft.kind, draft.name, draft.namespace)[1:])
+
+
+def _uid_of(key: str) -> str:
+    """Of the object at a key, without its prefix."""
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, key))

@@ -1,6 +1,7 @@
 """`chaosctl hurt` and `run` on the cluster in Docker, as on somebody's own project."""
 
 import json
+import re
 
 import pytest
 
@@ -87,3 +88,13 @@ def test_a_wrong_image_is_one_line(cluster):
     assert len(problem) == 1
     assert "LOCKD_IMAGE" in problem[0]
     assert docker("ps", "--all", "--quiet", "--filter", "name=lockd-chaos") == ""
+
+
+def test_a_scenario_is_run_on_a_project_that_stays_and_leaves_nothing_in_it(cluster):
+    cluster.whole()
+    allowed(cluster)
+    said = chaosctl("run", "kill-leader", f"--project={cluster.project}", "--trials=1", "-o", "json")
+    assert said.code == 0, f"{said.stdout[-2000:]}\n{said.stderr}"
+    cluster.whole()
+    pods = cluster.run(cluster.replicas()[0], "replicactl", "get", "pods", "-n", "chaos", "-o", "name")
+    assert re.search(r"^pod/pod-\d{6}$", pods, re.MULTILINE) is None  # those of the demo have more in their names

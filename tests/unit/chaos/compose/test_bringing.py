@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 
 import pytest
 
@@ -54,6 +55,17 @@ def test_an_old_compose_or_none_is_one_line(project, compose, monkeypatch, versi
     if version is None:
         monkeypatch.setattr(command.shutil, "which", lambda _: None)
     with pytest.raises(NotStarted, match=rf"^{told}[^\n]+$"):
+        Bringing(project)
+
+
+def test_a_compose_that_does_not_answer_is_one_line(project, compose, monkeypatch):
+    compose("1.29.2", "")
+
+    def never(words, *, timeout):
+        raise subprocess.TimeoutExpired(words, timeout)
+
+    monkeypatch.setattr(command, "run", never)
+    with pytest.raises(NotStarted, match=r"^docker-compose does not answer within 60 s: install[^\n]+$"):
         Bringing(project)
 
 

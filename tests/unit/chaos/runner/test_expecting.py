@@ -42,6 +42,12 @@ def test_the_leader_changes_or_stays(record):
     assert unmet(record, 10.0, 20.0) == []
 
 
+def test_of_replicas_that_tell_nothing_only_what_etcd_shows_is_wanted(record):
+    wanted = scenario(leader="changes")
+    told = list(expecting.unmet(wanted, record, began=10.0, ended=20.0, traced=False))
+    assert told == ["phase elected was not reached", "phase first_bind was not reached"]
+
+
 def test_the_gap_is_bounded_in_leases(record):
     assert unmet(record, 0.0, 20.0, **{"client-gap-at-most": "1 lease + 1s"}) == []
     (told,) = unmet(record, 0.0, 20.0, **{"client-gap-at-most": "1 lease"})
