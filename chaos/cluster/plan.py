@@ -40,6 +40,9 @@ class Plan:
         proxied: Do replicas and `lockd` reach etcd, and each other, through links that can be hurt?
         program: Words that start a replica: what follows them is `run` and its flags.
         environment: Further variables of a replica's environment, by its name.
+        service: Words that start another program in place of a replica: see `chaos.cluster.service`. Empty: replicas.
+        lock: `<namespace>/<name>` of the lock that services contend for.
+        timing: Lease duration, renew deadline and retry period, in seconds, for services.
     """
 
     folder: Path
@@ -52,6 +55,9 @@ class Plan:
     proxied: bool = False
     program: tuple[str, ...] = (sys.executable, "-m", "replica")
     environment: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    service: tuple[str, ...] = ()
+    lock: str = "kube-system/kube-scheduler"
+    timing: tuple[float, float, float] = (15.0, 10.0, 2.0)
 
     def document(self) -> dict[str, Any]:
         return {**asdict(self), "folder": str(self.folder)}
@@ -63,7 +69,7 @@ class Plan:
         Raises:
             KeyError, TypeError: It isn't one.
         """
-        lists = {name: tuple(document[name]) for name in ("flags", "program")}
+        lists = {name: tuple(document[name]) for name in ("flags", "program", "service", "timing")}
         return cls(**{**document, **lists, "folder": Path(document["folder"])})
 
     @property

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from chaos.cluster.keeper import Keeper
 from chaos.cluster.plan import HOST, environment, port_for
+from chaos.cluster.service import Place
 from chaos.cluster.state import ReplicaState
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class ReplicaStart:
         return f"http://{HOST}:{self.port}"
 
     def command(self) -> list[str]:
+        if self.plan.service:
+            return self._place.command(self.plan.service)
         presence = (f"--presence-bind={self.presence}", f"--presence-advertise={self.advertised}")
         return [
             *self.plan.program,
@@ -86,7 +89,30 @@ class ReplicaStart:
         ]
 
     def environment(self) -> dict[str, str]:
-        return {**environment(), **self.plan.environment.get(self.name, {})}
+        own = self._place.environment() if self.plan.service else {}
+        return {**environment(), **own, **self.plan.environment.get(self.name, {})}
+
+    @property
+    def _place(self) -> Place:
+        """What a service in place of a replica is given."""
+        namespace, _, lock = self.plan.lock.partition("/")
+        lease, renew, retry = self.plan.timing
+        return Place(
+            endpoints=self.endpoints,
+            prefix=self.plan.prefix,
+            namespace=namespace,
+            lock=lock,
+            identity=self.identity,
+            name=self.name,
+            host=HOST,
+            port=self.port,
+            presence=self.presence or f"{HOST}:0",
+            advertise=self.advertised,
+            trace=str(self.trace),
+            lease=lease,
+            renew=renew,
+            retry=retry,
+        )
 
 
 class Replicas(Keeper[ReplicaStart]):

@@ -96,7 +96,7 @@ def hurt(
             )
         )
         role = asked.role
-        targets = () if role is None else resolve(role, _cast(role, place.cluster), random.random())
+        targets = () if role is None else resolve(role, cast(role, place.cluster), random.random())
         applied = custody.apply(asked.fault, targets)
         tell(f"{asked.fault.name}: {applied.proof}")
         _last(applied, asked.lasts, stop, clock, told)
@@ -104,7 +104,7 @@ def hurt(
         return Hurt(asked, targets, applied.wall, clock.now() - applied.at, applied.proof, healing)
 
 
-def _cast(role: Role, cluster: Cluster) -> Cast:
+def cast(role: Role, cluster: Cluster) -> Cast:
     """Who is who, as far as that decides who has a role; nobody who has ended.
 
     Raises:

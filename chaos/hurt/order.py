@@ -116,14 +116,14 @@ def _aimed(name: str, text: str | None, problems: list[str]) -> Role | None:
     except ValueError as error:
         problems.append(str(error))
         return None
-    if (kind := _kind(role)) not in aims:
+    if (kind := kind_of(role)) not in aims:
         problems.append(
             f"--{name} can't be aimed at {text} ({kind.value if kind else 'of a workload'}): only at {kinds}"
         )
     return role
 
 
-def _kind(role: Role) -> Kind | None:
+def kind_of(role: Role) -> Kind | None:
     """What has a role; None: nothing of a cluster."""
     if role.of_etcd:
         return Kind.ETCD

@@ -35,6 +35,7 @@ def keep(
     command: str,
     cluster: Path | None = None,
     problems: Sequence[str] = (),
+    parts: Sequence[str] = CLUSTER,
 ) -> Path:
     """Write it all down.
 
@@ -45,6 +46,7 @@ def keep(
         cluster: The folder of the cluster, whose logs, traces and etcd data are copied. The data are whole if the
             members stand still or have ended; of running ones, a copy may be torn.
         problems: What else did not hold, one line each.
+        parts: Which folders of the cluster's are copied.
 
     Returns:
         The folder.
@@ -57,7 +59,7 @@ def keep(
     (folder / EVIDENCE).write_text(f"{text}\n", encoding="utf-8", errors="backslashreplace")
     write_history(folder / HISTORY, record.ledger.history, record.stamps)
     (folder / RECORD).write_bytes(msgspec.json.format(msgspec.json.encode(_told(record)), indent=2) + b"\n")
-    for name in CLUSTER if cluster is not None else ():
+    for name in parts if cluster is not None else ():
         _copy(cluster / name, folder / name)  # type: ignore[operator]  # it is none for no name
     return folder
 

@@ -125,6 +125,7 @@ def test_no_file_names_a_registry_or_somebodys_machine():
 def test_nothing_is_left_unfinished_or_skipped():
     texts = {name_of(path): path.read_text(encoding="utf-8") for path in tracked() if path.suffix == ".py"}
     texts = {name: text for name, text in texts.items() if "/v1/" not in name}  # generated code says what it likes
+    texts.pop("chaos/pytest/missing.py")  # leaves a user's test out where no cluster can be had, and fails it in CI
     texts.pop("tests/harness/programs.py")  # leaves a test out where a program is missing, and fails it in CI
     assert {name: match.group() for name, text in texts.items() if (match := UNFINISHED.search(text))} == {}
 

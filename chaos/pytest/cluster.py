@@ -1,0 +1,124 @@
+"""One cluster under test, as tests hold it."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from chaos.auditor import Auditor
+from chaos.runner.steady import SteadyState
+from chaos.workloads.idle import Idle
+from lockd.ports import LockName
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from chaos.cluster.interface import Cluster, Target
+    from chaos.pytest.backends import Backend
+    from chaos.pytest.settings import Shape
+    from component.clock import Clock
+    from lockd.etcd.connection import Connection
+    from lockd.etcd.gateway import Gateway
+
+PROBES: Final = ("etcd-healthy", "leader", "replicas-ready")
+"""What must hold of a cluster before a test gets it, and again after it."""
+
+READ: Final = 60.0
+"""Seconds that etcd may take to tell what happened before the first test."""
+
+STEADY: Final = 60.0
+"""Seconds, and four leases, that a cluster may take to be as before. A bound: most take one or two seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HaCluster:
+    """A cluster under test.
+
+    Attributes:
+        cluster: What can be asked of it, and done to it: see `chaos.cluster.interface`.
+        gateway: To etcd's members, past all links.
+        lock: What its replicas contend for.
+        folder: Its logs and traces.
+        auditor: Has read etcd's history from its first revision on.
+    """
+
+    shape: Shape
+    cluster: Cluster
+    connection: Connection
+    gateway: Gateway
+    lock: LockName
+    folder: Path
+    auditor: Auditor
+    steady: SteadyState = field(repr=False)
+
+    @property
+    def prefix(self) -> str:
+        """Of the lock's keys, without a slash at its end."""
+        return self.lock.prefix
+
+    @property
+    def endpoints(self) -> tuple[str, ...]:
+        """etcd's members, `host:port`."""
+        return self.connection.endpoints
+
+    def environment(self) -> dict[str, str]:
+        """The variables by which `replicactl`, `lockctl` and others find this cluster."""
+        return {"ETCDCTL_ENDPOINTS": ",".join(self.endpoints), "LOCKD_PREFIX": self.prefix}
+
+    def replicas(self) -> tuple[Target, ...]:
+        """The replicas, running or just ended, by name."""
+        return tuple(self.cluster.replicas())
+
+    def etcd_members(self) -> tuple[Target, ...]:
+        """The etcd members, running or just ended, by name."""
+        return tuple(self.cluster.etcd_members())
+
+    def leader(self) -> Target | None:
+        """The replica that holds the lease by etcd's word; None: nobody, or a stranger.
+
+        Raises:
+            StoreError: etcd can't be asked.
+        """
+        return self.cluster.leader()
+
+    @property
+    def patience(self) -> float:
+        """Seconds that anything may take which follows from a fault, at most."""
+        return STEADY + 4 * self.shape.timing.lease_duration
+
+    def verify(self, stop: threading.Event) -> None:
+        """Wait until all of it is well: etcd's members agree, somebody leads, every replica is ready.
+
+        Raises:
+            NotSteady: It was not in `patience` seconds; says what was not.
+            Interrupted: `stop` was set.
+            NoCluster: It has ended.
+        """
+        self.steady.wait(PROBES, within=self.patience, stop=stop)
+
+
+@contextlib.contextmanager
+def raised(backend: Backend, shape: Shape, folder: Path, *, stop: threading.Event, clock: Clock) -> Iterator[HaCluster]:
+    """A cluster, with a watch that reads its history from the beginning; all of it ends with the block.
+
+    Raises:
+        LockdError, OSError: It did not come up.
+    """
+    with contextlib.ExitStack() as undo:
+        up = undo.enter_context(backend(shape, folder, stop, clock))
+        namespace, _, name = shape.lock.partition("/")
+        auditor = undo.enter_context(Auditor(up.gateway, shape.prefix, clock=clock))
+        auditor.history(within=READ)  # what was before is brought before anything is done, and its moments tell nothing
+        yield HaCluster(
+            shape=shape,
+            cluster=up.cluster,
+            connection=up.connection,
+            gateway=up.gateway,
+            lock=LockName(shape.prefix, namespace, name),
+            folder=up.folder,
+            auditor=auditor,
+            steady=SteadyState(up.cluster, up.gateway, Idle(), clock=clock),
+        )

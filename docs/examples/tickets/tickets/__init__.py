@@ -1,0 +1,1 @@
+"""Numbers for a queue, each given once, by whichever replica leads."""

@@ -1,0 +1,306 @@
+"""The plugin in runs of pytest of its own; clusters are pretended."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from chaos.errors import TooSlow
+from chaos.pytest import backends, failover, injury, lending, pool, session  # noqa: F401 - what each run shares
+from chaos.pytest.backends import Missing
+from tests.harness.pretended import World
+
+pytest_plugins = ["pytester"]
+
+WHOLE = """
+    def test_it({}):
+        {}
+"""
+
+
+@pytest.fixture
+def world(monkeypatch):
+    made = World()
+    monkeypatch.setattr(pool, "raised", made.raised)
+    monkeypatch.setattr(injury, "Custody", made.custody)
+    monkeypatch.setattr(failover, "status_of", lambda *_: 200)
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # nobody else's take part, or take time
+    return made
+
+
+@pytest.fixture
+def run(pytester, world):
+    """A run of a module with these lines, or of what lies there."""
+
+    def ran(*arguments, source=None):
+        if source is not None:
+            pytester.makepyfile(source)
+        words = ("-p", "chaos.pytest", *arguments)
+        return pytester.runpytest_inprocess(*words, no_reraise_ctrlc=True)
+
+    return ran
+
+
+def test_a_cluster_is_shared_verified_after_each_test_and_ended_in_the_end(run, world):
+    run(
+        source="""
+        def test_one(ha_cluster):
+            assert [each.name for each in ha_cluster.replicas()] == ["replica-1", "replica-2", "replica-3"]
+        def test_two(ha_cluster, wait_for_leader):
+            assert wait_for_leader() == ha_cluster.leader()
+            assert ha_cluster.environment() == {"ETCDCTL_ENDPOINTS": "127.0.0.1:1", "LOCKD_PREFIX": "/lockd"}
+        """
+    ).assert_outcomes(passed=2)
+    shape = "3 replicas on 3 etcd members"
+    assert world.told == [f"up {shape}", "verified", "verified", "verified", f"down {shape}"]
+
+
+def test_each_shape_has_a_cluster_and_a_fresh_one_is_nobody_elses(run, world):
+    run(
+        source="""
+        import pytest
+        def test_one(ha_cluster): pass
+        @pytest.mark.ha_cluster(replicas=2)
+        def test_two(ha_cluster): assert len(ha_cluster.replicas()) == 2
+        @pytest.mark.ha_cluster(fresh=True)
+        def test_three(hurt): hurt("kill", "leader")
+        def test_four(ha_cluster): assert ha_cluster.leader().name == "replica-1"
+        """
+    ).assert_outcomes(passed=4)
+    shapes = [line for line in world.told if line.startswith(("up", "down"))]
+    three, two = "3 replicas on 3 etcd members", "2 replicas on 3 etcd members"
+    assert shapes == [f"up {three}", f"up {two}", f"up {three}", f"down {three}", f"down {two}", f"down {three}"]
+
+
+def test_the_nearest_mark_counts(run):
+    run(
+        source="""
+        import pytest
+        pytestmark = pytest.mark.ha_cluster(replicas=2, members=1)
+        @pytest.mark.ha_cluster(replicas=4)
+        def test_it(ha_cluster):
+            assert (ha_cluster.shape.replicas, ha_cluster.shape.members) == (4, 1)
+        """
+    ).assert_outcomes(passed=1)
+
+
+def test_ini_settings_are_what_marks_change(run, pytester):
+    pytester.makeini(
+        "[pytest]\nha_members = 1\nha_replicas = 2\nha_links = true\nha_lock = shop/tills\nha_prefix = /shop\n"
+        "ha_service = {python} -m shop --at '{host}:{port}'\n"
+    )
+    run(
+        source="""
+        def test_it(ha_cluster):
+            shape = ha_cluster.shape
+            assert (shape.members, shape.replicas, shape.links, shape.lock) == (1, 2, True, "shop/tills")
+            assert shape.service == ("{python}", "-m", "shop", "--at", "{host}:{port}")
+            assert ha_cluster.lock.term == "/shop/terms/shop/tills"
+        """
+    ).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("wish", "told"),
+    [
+        ("ha_replicas = many", "no cluster: ha_replicas: 'many' is no whole number"),
+        ("ha_backend = cloud", "ha_backend: 'cloud' is none of local"),
+        ("(replica=3)", "no cluster: no cluster has 'replica': did you mean replicas?"),
+        ("(3)", "@pytest.mark.ha_cluster takes names, such as replicas=5, not (3,)"),
+        ("(members=2)", "no cluster: members: 2: etcd has 1 member or 3"),
+    ],
+)
+def test_a_wrong_wish_is_one_line(run, pytester, world, wish, told):
+    setting, mark = ("", wish) if wish.startswith("(") else (wish, "")
+    pytester.makeini(f"[pytest]\n{setting}")
+    done = run(source=f"import pytest\n@pytest.mark.ha_cluster{mark}\ndef test_it(ha_cluster): pass")
+    done.assert_outcomes(errors=1)
+    done.stdout.fnmatch_lines([f"*{told.replace('[', '[[]')}*"])
+    assert world.told == []
+
+
+@pytest.mark.parametrize(("arguments", "ci"), [((), ""), (("--ha-missing=skip",), "true")])
+def test_what_can_not_be_had_is_left_out_with_the_reason(run, world, monkeypatch, arguments, ci):
+    world.missing = Missing("no etcd found on PATH")
+    monkeypatch.setenv("CI", ci)
+    done = run("-rs", *arguments, source=WHOLE.format("hurt", "pass"))
+    done.assert_outcomes(skipped=1)
+    done.stdout.fnmatch_lines(["SKIPPED * no cluster can be had: no etcd found on PATH"])
+
+
+@pytest.mark.parametrize(("arguments", "ci"), [((), "true"), (("--ha-missing=fail",), "")])
+def test_what_can_not_be_had_fails_in_ci_or_where_it_is_asked_for(run, world, monkeypatch, arguments, ci):
+    world.missing = Missing("no etcd found on PATH")
+    monkeypatch.setenv("CI", ci)
+    done = run(*arguments, source=WHOLE.format("hurt", "pass"))
+    done.assert_outcomes(errors=1)
+    done.stdout.fnmatch_lines(["no cluster can be had: no etcd found on PATH"])
+
+
+def test_a_cluster_that_does_not_come_up_is_one_line_and_not_tried_again(run, world):
+    world.broken = TooSlow("not healthy within 60 s: 1 of 3 ready, no leader")
+    done = run(source="def test_one(ha_cluster): pass\ndef test_two(hurt): pass")
+    done.assert_outcomes(errors=2)
+    done.stdout.fnmatch_lines(["no cluster: not healthy within 60 s: 1 of 3 ready, no leader"])
+    assert world.told == ["up 3 replicas on 3 etcd members"]
+
+
+def test_what_is_in_force_at_the_end_of_a_test_is_healed_newest_first(run, world):
+    run(
+        source="""
+        def test_it(hurt):
+            hurt("pause", "replica-1")
+            with hurt("pause", "replica-2") as second:
+                assert second.target.name == "replica-2" and second.healed_at is None
+            assert second.healing == "pause is undone"
+            hurt("kill", "replica-3")
+        """
+    ).assert_outcomes(passed=1)
+    assert world.told[1:-1] == [
+        *("pause replica-1", "pause replica-2", "pause healed", "kill replica-3", "kill healed", "pause healed"),
+        "verified",
+    ]
+
+
+def test_a_test_that_leaves_its_cluster_unwell_is_blamed_and_the_next_one_gets_another(run, world):
+    world.unsteady.append("no steady state within 72 s: replicas-ready: not ready: replica-2")
+    done = run(source="def test_one(ha_cluster): pass\ndef test_two(ha_cluster): pass")
+    done.assert_outcomes(passed=2, errors=1)
+    done.stdout.fnmatch_lines(
+        ["*ERROR at teardown of test_one*", "the cluster is not as it was before the test: no steady state *"]
+    )
+    done.stdout.fnmatch_lines(["*lockd cluster*", "*replica-1 leads, term 2", "kept in *"])
+    shape = "3 replicas on 3 etcd members"
+    assert [line for line in world.told if line != "verified"] == [f"up {shape}", f"down {shape}"] * 2
+
+
+def test_a_fault_that_can_not_be_healed_is_told(run, world):
+    world.stubborn += ["it stands still"] * 2
+    done = run(source=WHOLE.format("hurt", "hurt('pause', 'leader')"))
+    done.assert_outcomes(passed=1, errors=1)
+    done.stdout.fnmatch_lines(["the cluster is not as it was before the test: it stands still", "not healed yet:"])
+
+
+def test_a_failure_tells_terms_faults_and_what_is_not_healed_and_where_all_is_kept(run, world, pytester):
+    done = run(
+        f"--ha-dir={pytester.path / 'out'}",
+        source="""
+        def test_it(hurt, wait_for_leader):
+            old = wait_for_leader()
+            hurt("pause", "leader")
+            assert wait_for_leader() == old, "another leads"
+        """,
+    )
+    done.assert_outcomes(failed=1)
+    done.stdout.re_match_lines(
+        [
+            r"-+ lockd cluster -+",
+            r"3 replicas on 3 etcd members; its logs are in .*out/cluster-1/log",
+            r" +\+0\.000 s  replica-1 leads, term 2",
+            r" +\+\d\.\d{3} s  fault: pause of replica-1: pause was seen",
+            r" +\+\d\.\d{3} s  replica-2 leads by .*, term 3",
+            r"not healed yet:",
+            r"  pause of replica-1, in force since \+\d\.\d{3} s",
+            r"kept in .*out/kept/.*test_it: evidence.txt, history.jsonl, logs, traces",
+        ]
+    )
+    (kept,) = (pytester.path / "out" / "kept").iterdir()
+    assert sorted(path.name for path in kept.iterdir()) == ["evidence.txt", "history.jsonl", "log", "record.json"]
+    told = (kept / "evidence.txt").read_text()
+    assert "test_it failed: AssertionError: another leads" in told.splitlines()[0]
+    assert "repeat: pytest '" in told
+    assert (pytester.path / "out" / "cluster-1" / "log").exists()
+
+
+def test_of_tests_that_pass_nothing_is_kept_unless_it_is_asked_for(run, pytester):
+    source = WHOLE.format("hurt", "hurt('kill', 'leader')")
+    run("--ha-dir=out", source=source).assert_outcomes(passed=1)
+    assert list((pytester.path / "out").iterdir()) == []
+    run("--ha-dir=out", "--ha-keep").assert_outcomes(passed=1)
+    assert sorted(path.name for path in (pytester.path / "out").iterdir()) == ["cluster-1", "kept"]
+
+
+def test_a_failover_is_measured_told_and_written_to_junit(run, pytester):
+    done = run(
+        "--junitxml=junit.xml",
+        source="""
+        from chaos.pytest import Failover
+        def test_it(measure_failover, ha_cluster):
+            asked = []
+            found = measure_failover("kill", until="elected", probe=lambda: asked.append(1) or len(asked) > 2)
+            assert isinstance(found, Failover)
+            assert (found.old.name, found.new, found.token) == ("replica-1", ha_cluster.leader(), 3)
+            assert 0 <= found.elected <= found.served
+            assert len(asked) == 3
+            assert list(found.phases()) == ["elected", "served"]
+        """,
+    )
+    done.assert_outcomes(passed=1)
+    done.stdout.re_match_lines(
+        [r"=+ failovers =+", r".*::test_it: kill of replica-1, then replica-2 by .*: elected .* ms"]
+    )
+    assert 'name="ha_failover" value="kill of replica-1, then replica-2' in (pytester.path / "junit.xml").read_text()
+
+
+def test_a_wrong_fault_fails_in_the_line_of_the_test(run):
+    done = run(
+        source="""
+        import pytest
+        from lockd.errors import ConfigError
+        from chaos.faults.errors import NotAvailable
+        def test_words(hurt):
+            with pytest.raises(ConfigError) as refused:
+                hurt("kil", "leade", off="etcd")
+            assert len(refused.value.problems) == 2
+        def test_links(hurt):
+            with pytest.raises(NotAvailable, match=r"mark the test @pytest.mark.ha_cluster\\(links=True\\)"):
+                hurt("cut", "leader")
+        def test_line(hurt):
+            hurt("kill")
+        """
+    )
+    done.assert_outcomes(passed=2, failed=1)
+    done.stdout.fnmatch_lines(['>*hurt("kill")', "E*kill: at whom? Name a role, such as leader or etcd-1 *"])
+    done.stdout.no_fnmatch_line("*in aim*")
+
+
+def test_ctrl_c_heals_and_ends_all_and_waits_for_nobody(run, world):
+    done = run(
+        source="""
+        def test_it(hurt):
+            hurt("pause", "leader")
+            raise KeyboardInterrupt
+        """
+    )
+    assert done.ret == pytest.ExitCode.INTERRUPTED
+    shape = "3 replicas on 3 etcd members"
+    assert world.told == [f"up {shape}", "pause replica-1", "pause healed", f"down {shape}"]
+
+
+def test_who_waits_on_another_thread_gives_up_with_the_session(run, pytester):
+    """As a test does whose waits are done beside an event loop."""
+    run(
+        source="""
+        import threading
+        from pathlib import Path
+        from chaos.errors import Interrupted
+        def test_it(wait_for_leader):
+            begun = threading.Event()
+            def wait():
+                old = wait_for_leader()
+                begun.set()
+                try:
+                    wait_for_leader(other_than=old)
+                except Interrupted as error:
+                    Path("told").write_text(str(error))
+            threading.Thread(target=wait, name="beside").start()
+            assert begun.wait(30)
+            raise KeyboardInterrupt
+        """,
+    )
+    beside = [thread for thread in threading.enumerate() if thread.name == "beside"]
+    for thread in beside:
+        thread.join(30)
+    assert (pytester.path / "told").read_text() == "the session ends"
