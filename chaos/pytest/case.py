@@ -90,13 +90,14 @@ class Case:
             LockdError, OSError: It can't be read, or written.
         """
         seen = self._seen()
+        self.cluster.standing.gather()
         ends = [Exit(name=end.name, identity=end.identity, code=end.code, at=end.at) for end in seen.ends]
         record = Record(
             ledger=Ledger.of(seen.history),
             stamps=seen.stamps,
             actions=tuple(each for injury in self.hurt.injuries for each in actions(injury)),
             exits=tuple(ends),
-            timing=self.cluster.shape.timing,
+            timing=self.cluster.timing,
             members=self.cluster.shape.members,
             locks=(self.cluster.shape.lock,),
             until=self._pool.clock.now(),

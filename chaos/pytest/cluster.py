@@ -7,8 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from chaos.auditor import Auditor
+from chaos.cluster.sweeping import swept
+from chaos.faults.errors import NotAvailable
+from chaos.pytest.backends import ensure
 from chaos.runner.steady import SteadyState
+from chaos.scenario.backends import COMPOSE
+from chaos.timing import Timing
 from chaos.workloads.idle import Idle
+from lockd.etcd.connection import Connection
+from lockd.etcd.gateway import Gateway
+from lockd.etcd.witness import Witness
 from lockd.ports import LockName
 
 if TYPE_CHECKING:
@@ -16,12 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from chaos.backend.interface import Standing
     from chaos.cluster.interface import Cluster, Target
-    from chaos.pytest.backends import Backend
+    from chaos.faults.remedies import Remedies
     from chaos.pytest.settings import Shape
+    from chaos.runner.choosing import Chosen
     from component.clock import Clock
-    from lockd.etcd.connection import Connection
-    from lockd.etcd.gateway import Gateway
 
 PROBES: Final = ("etcd-healthy", "leader", "replicas-ready")
 """What must hold of a cluster before a test gets it, and again after it."""
@@ -42,7 +50,10 @@ class HaCluster:
         gateway: To etcd's members, past all links.
         lock: What its replicas contend for.
         folder: Its logs and traces.
+        timing: Of its elections.
         auditor: Has read etcd's history from its first revision on.
+        traced: Do its replicas write traces that are read here?
+        standing, remedies: How its backend made it, and what heals it without us.
     """
 
     shape: Shape
@@ -51,7 +62,11 @@ class HaCluster:
     gateway: Gateway
     lock: LockName
     folder: Path
-    auditor: Auditor
+    timing: Timing
+    traced: bool
+    auditor: Auditor = field(repr=False)
+    standing: Standing = field(repr=False)
+    remedies: Remedies = field(repr=False)
     steady: SteadyState = field(repr=False)
 
     @property
@@ -87,7 +102,7 @@ class HaCluster:
     @property
     def patience(self) -> float:
         """Seconds that anything may take which follows from a fault, at most."""
-        return STEADY + 4 * self.shape.timing.lease_duration
+        return STEADY + 4 * self.timing.lease_duration
 
     def verify(self, stop: threading.Event) -> None:
         """Wait until all of it is well: etcd's members agree, somebody leads, every replica is ready.
@@ -101,24 +116,41 @@ class HaCluster:
 
 
 @contextlib.contextmanager
-def raised(backend: Backend, shape: Shape, folder: Path, *, stop: threading.Event, clock: Clock) -> Iterator[HaCluster]:
+def raised(chosen: Chosen, shape: Shape, folder: Path, *, stop: threading.Event, clock: Clock) -> Iterator[HaCluster]:
     """A cluster, with a watch that reads its history from the beginning; all of it ends with the block.
 
     Raises:
+        Missing: What it is made of can't be had on this machine.
         LockdError, OSError: It did not come up.
     """
+    ensure(chosen)
+    backend = chosen.backend()
+    adopted = bool(chosen.project) or chosen.file is not None
+    if shape.service and chosen.name == COMPOSE and not adopted:
+        raise NotAvailable("a service of your own is in a compose project of your own: name it by --ha-project")
+    plan = backend.equipped(shape.plan(folder), shape.needs)
     with contextlib.ExitStack() as undo:
-        up = undo.enter_context(backend(shape, folder, stop, clock))
+        undo.enter_context(swept(plan.etcd_folder))
+        standing = undo.enter_context(backend.standing(plan, clock=clock, stop=stop, progress=lambda _: None))
+        connection = Connection(endpoints=standing.endpoints)
+        gateway = Gateway(connection, purpose="chaos", witness=Witness(), clock=clock)
+        undo.callback(gateway.close)
         namespace, _, name = shape.lock.partition("/")
-        auditor = undo.enter_context(Auditor(up.gateway, shape.prefix, clock=clock))
+        lock = LockName(plan.prefix, namespace, name)
+        cluster = undo.enter_context(standing.cluster(gateway, lock))
+        auditor = undo.enter_context(Auditor(gateway, plan.prefix, clock=clock))
         auditor.history(within=READ)  # what was before is brought before anything is done, and its moments tell nothing
         yield HaCluster(
             shape=shape,
-            cluster=up.cluster,
-            connection=up.connection,
-            gateway=up.gateway,
-            lock=LockName(shape.prefix, namespace, name),
-            folder=up.folder,
+            cluster=cluster,
+            connection=connection,
+            gateway=gateway,
+            lock=lock,
+            folder=folder,
+            timing=Timing.of_flags(chosen.flags()) if adopted else shape.timing,
+            traced=not (shape.service or adopted),
             auditor=auditor,
-            steady=SteadyState(up.cluster, up.gateway, Idle(), clock=clock),
+            standing=standing,
+            remedies=standing.remedies(cluster),
+            steady=SteadyState(cluster, gateway, Idle(), clock=clock),
         )

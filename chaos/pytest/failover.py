@@ -138,7 +138,7 @@ class MeasureFailover:
         """
         __tracebackhide__ = True  # what went wrong is told in one line; the test is what is to be seen
         within = self._cluster.patience if within is None else within
-        wanted = until or ("" if self._cluster.shape.service else "warm")
+        wanted = until or ("warm" if self._cluster.traced else "")
         old = self._wait_for_leader(within=within)
         with self._hurt(fault, role, **parameters) as injury:
             if role == "leader":

@@ -172,6 +172,8 @@ class Hurt:
                 cluster.gateway,
                 cluster.lock,
                 folder=cluster.folder,
+                remedies=cluster.remedies,
+                marked=cluster.standing.marked,
                 stop=self._stop,
                 random=self._random,
                 clock=self._clock,

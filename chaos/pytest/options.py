@@ -13,17 +13,18 @@ if TYPE_CHECKING:
     from chaos.pytest.settings import Shape
 
 MARK: Final = "ha_cluster"
-BACKENDS: Final = ("local",)
+BACKENDS: Final = ("local", "compose")
 
 _MARK_LINE: Final = (
-    f"{MARK}(fresh=False, *, members, replicas, links, clocks, collector, defaults, flags, service, lock, prefix): "
-    "what this test wants of its cluster; fresh: nobody else gets it"
+    f"{MARK}(fresh=False, *, members, replicas, links, clocks, collector, networks, defaults, flags, service, lock, "
+    "prefix): what this test wants of its cluster; fresh: nobody else gets it"
 )
 _NUMBERS: Final = {"ha_members": "etcd members, 1 or 3", "ha_replicas": "replicas"}
 _FLAGS: Final = {
     "ha_links": "clusters whose links can be cut",
     "ha_clocks": "clusters whose wall clocks can be shifted",
     "ha_collector": "clusters whose telemetry collector can be made to hang",
+    "ha_networks": "clusters with networks that a process can be taken off",
 }
 _WORDS: Final = {
     "ha_service": "words that start a program of your own in place of `replica run`",
@@ -41,12 +42,15 @@ class Options:
     """How this run makes its clusters.
 
     Attributes:
+        project, compose_file: Of a compose project that is there already, if one is named.
         missing: What becomes of a test whose cluster can't be had on this machine: `skip` or `fail`.
         folder: Where clusters, and what is kept of them, lie; None: among pytest's temporary folders.
         keep: Keep that of tests that passed, too.
     """
 
     backend: str
+    project: str
+    compose_file: Path | None
     missing: str
     folder: Path | None
     keep: bool
@@ -56,6 +60,10 @@ def declare(parser: pytest.Parser) -> None:
     """All of them."""
     group = parser.getgroup("lockd", "highly available clusters that tests may hurt (lockd)")
     group.addoption("--ha-backend", choices=BACKENDS, help="What clusters are made of [local, or ini ha_backend].")
+    group.addoption(
+        "--ha-project", default="", metavar="NAME", help="Hurt this compose project, which is there already, and stays."
+    )
+    group.addoption("--ha-compose-file", type=Path, metavar="FILE", help="The same, by its file.")
     group.addoption(
         "--ha-missing",
         choices=("skip", "fail"),
@@ -98,6 +106,8 @@ def options_of(config: pytest.Config, environment: dict[str, str] | None = None)
         raise ConfigError((f"ha_backend: {backend!r} is none of {', '.join(BACKENDS)}",))
     return Options(
         backend=backend,
+        project=config.getoption("ha_project"),
+        compose_file=config.getoption("ha_compose_file"),
         missing=config.getoption("ha_missing") or ("fail" if environment.get("CI") else "skip"),
         folder=config.getoption("ha_dir"),
         keep=config.getoption("ha_keep"),

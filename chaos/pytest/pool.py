@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from chaos.pytest.backends import Backend
     from chaos.pytest.cluster import HaCluster
     from chaos.pytest.settings import Shape
+    from chaos.runner.choosing import Chosen
     from component.clock import Clock
 
 
@@ -31,10 +31,10 @@ class Pool:
         stop: Once set, whatever waits gives up; what must be undone still is.
     """
 
-    def __init__(self, backend: Backend, folder: Callable[[], Path], *, clock: Clock | None = None) -> None:
+    def __init__(self, chosen: Chosen, folder: Callable[[], Path], *, clock: Clock | None = None) -> None:
         self.stop = threading.Event()
         self.clock = clock or SystemClock()
-        self._backend = backend
+        self._chosen = chosen
         self._folder = folder
         self._shared: dict[Shape, tuple[HaCluster, contextlib.ExitStack]] = {}
         self._failed: dict[Shape, LockdError | OSError] = {}
@@ -52,9 +52,7 @@ class Pool:
         if shape not in self._shared:
             undo = contextlib.ExitStack()
             try:
-                made = undo.enter_context(
-                    raised(self._backend, shape, self._folder(), stop=self.stop, clock=self.clock)
-                )
+                made = undo.enter_context(raised(self._chosen, shape, self._folder(), stop=self.stop, clock=self.clock))
             except (LockdError, OSError) as error:
                 self._failed[shape] = error
                 raise
@@ -68,7 +66,7 @@ class Pool:
         Raises:
             LockdError, OSError: It did not come up.
         """
-        with raised(self._backend, shape, self._folder(), stop=self.stop, clock=self.clock) as made:
+        with raised(self._chosen, shape, self._folder(), stop=self.stop, clock=self.clock) as made:
             yield made
 
     def discard(self, cluster: HaCluster) -> None:

@@ -6,7 +6,7 @@ import re
 import shutil
 from typing import TYPE_CHECKING, Final
 
-from chaos.pytest.backends import BACKENDS
+from chaos.pytest.backends import choose
 from chaos.pytest.pool import Pool
 from lockd.errors import LockdError
 
@@ -33,7 +33,7 @@ class Session:
         self._folder = folder
         self._clusters: list[Path] = []
         self._failed = False
-        self.pool = Pool(BACKENDS[options.backend], self._next_folder)
+        self.pool = Pool(choose(options), self._next_folder)
 
     def pytest_keyboard_interrupt(self) -> None:
         """Whatever waits on another thread gives up."""

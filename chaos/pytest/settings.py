@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST: Final = 9
 """Replicas that one machine is asked for at most."""
 
-NEEDS: Final = {"links": Need.LINKS, "clocks": Need.CLOCKS, "collector": Need.COLLECTOR}
+NEEDS: Final = {"links": Need.LINKS, "clocks": Need.CLOCKS, "collector": Need.COLLECTOR, "networks": Need.NETWORKS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +31,7 @@ class Shape:
         links: Has it links that can be cut? Some faults need them, and so with the next two: see docs/chaos.md.
         clocks: Can the wall clocks of its replicas be shifted?
         collector: Can a telemetry collector be made to hang?
+        networks: Has it networks that a process can be taken off?
         defaults: Leases of 15 s, as in production, in place of 3 s.
         flags: Further flags of `replica run`.
         service: Words that start a program of the user's own in place of `replica run`; empty: replicas.
@@ -46,6 +47,7 @@ class Shape:
     links: bool = False
     clocks: bool = False
     collector: bool = False
+    networks: bool = False
     defaults: bool = False
     flags: tuple[str, ...] = ()
     service: tuple[str, ...] = ()

@@ -80,7 +80,7 @@ class World:
     stubborn: list[str] = field(default_factory=list)
 
     @contextlib.contextmanager
-    def raised(self, _backend, shape, folder, *, stop, clock):
+    def raised(self, _chosen, shape, folder, *, stop, clock):
         """In place of `chaos.pytest.cluster.raised`."""
         self.told.append(f"up {shape}")
         for problem in (self.missing, self.broken):
@@ -96,6 +96,10 @@ class World:
             gateway=SimpleNamespace(range=lambda *_, **__: SimpleNamespace(revision=cluster.made.revision)),
             lock=LockName(shape.prefix, *shape.lock.split("/")),
             folder=folder,
+            timing=shape.timing,
+            traced=False,
+            standing=SimpleNamespace(gather=lambda: None, marked=True),
+            remedies=None,
             auditor=SimpleNamespace(
                 history=lambda within: cluster.made.history(),
                 stamps=lambda: dict(cluster.stamps),
