@@ -35,8 +35,6 @@ __all__ = [
     "WaitForLeader",
 ]
 
-FIXTURES = frozenset({"ha_cluster", "hurt", "wait_for_leader", "measure_failover", "assert_no_stale_writes"})
-
 _TYPES = {
     "AssertNoStaleWrites": "judging",
     "Failover": "failover",
@@ -73,7 +71,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """With `--dist loadgroup` of pytest-xdist all tests of clusters go to one worker, which shares them."""
     if (
         item.config.pluginmanager.hasplugin("xdist")
-        and FIXTURES.intersection(getattr(item, "fixturenames", ()))
+        and "_ha_case" in getattr(item, "fixturenames", ())
         and item.get_closest_marker("xdist_group") is None
     ):
         item.add_marker(pytest.mark.xdist_group(options.MARK))
