@@ -47,7 +47,11 @@ def pair(trio, prefix, folder, timing):
 
 def takeover(crew, standby):
     crew.until_leads(standby, within=120.0)
-    (won,) = [span for span in standby.spans("leader_election.acquire") if span.attributes["outcome"] == "acquired"]
+
+    def acquired():
+        return [span for span in standby.spans("leader_election.acquire") if span.attributes["outcome"] == "acquired"]
+
+    (won,) = eventually(acquired, within=60.0, what="its span is written")
     return won
 
 
