@@ -29,10 +29,11 @@ from tests.harness.replicas import CLOCK, FAST, Inside, Running
 from tests.harness.wait import eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from chaos.history import Change
+    from chaos.record import Action
     from lockd.etcd.connection import Connection
     from replica.api.drafts import Draft
     from replica.app.serving import Serving
@@ -163,10 +164,14 @@ class Crew:
         assert stamp is not None
         return stamp.now
 
-    def report(self) -> dict[str, Any]:
-        """The audit's document, of the settled cluster."""
+    def report(self, *, faults: Sequence[Action] = ()) -> dict[str, Any]:
+        """The audit's document, of the settled cluster.
+
+        Args:
+            faults: Done by the test, which excuse what would otherwise be wrong.
+        """
         ledger = self.ledger()
-        return Report.of(ledger, judge(Record(ledger=ledger))).document()
+        return Report.of(ledger, judge(Record(ledger=ledger, actions=tuple(faults)))).document()
 
     def authors(self) -> dict[str, str]:
         """Who bound each pod (`namespace/name`), as the identity of the term; those without a node are left out."""
@@ -177,10 +182,10 @@ class Crew:
             if life.placements
         }
 
-    def assert_sound(self, *, bound: int, pending: int = 0) -> dict[str, Any]:
+    def assert_sound(self, *, bound: int, pending: int = 0, faults: Sequence[Action] = ()) -> dict[str, Any]:
         """Every pod got one node, once, from the leader of the time; none is lost; no node has too many."""
-        report = self.report()
-        assert report["violations"] == []
+        report = self.report(faults=faults)
+        assert report["violations"] == [], report["violations"]
         assert not report["incomplete"]
         pods = report["pods"]
         assert (pods["bound"], pods["pending"], pods["lost"], pods["double_bound"]) == (bound, pending, 0, 0)

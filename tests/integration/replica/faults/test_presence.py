@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 
+from chaos.effect import Effect
+from chaos.record import Action
 from lockd.candidate import Candidate
 from lockd.etcd.loopback import free_ports
 from lockd.record import LeaderRecord
@@ -128,6 +131,7 @@ class Ring:
         self.proxies = [stack.enter_context(Proxy(f"127.0.0.1:{port}")) for port in self.ports]
         self.running = {}
         self.starts = 0
+        self.faults = []
 
     def keep(self):
         """Start whoever is missing."""
@@ -155,6 +159,14 @@ class Ring:
     def break_connections(self, seconds, every):
         """Reset presence connections, and refuse new ones for longer than the second dial takes, so often."""
         end = CLOCK.now() + seconds
+        fault = Action(
+            fault="cut",
+            effect=Effect.CUT,
+            target="all",
+            identity="",
+            at=CLOCK.now(),
+            parameters={"off": "presence", "mode": "reset"},
+        )
         while CLOCK.now() < end:
             began = CLOCK.now()
             for proxy in self.proxies:
@@ -164,6 +176,7 @@ class Ring:
                 proxy.heal()
             self.keep()
             CLOCK.wait(NEVER, began + every - CLOCK.now())
+        self.faults.append(replace(fault, proof="refused", healed_at=CLOCK.now(), healing="taken"))
 
     def holdoffs(self):
         """The holdoff in each record, seconds."""
@@ -197,7 +210,7 @@ def test_false_evidence_makes_no_duel(crew):
         assert max(ring.holdoffs()) >= FAST.lease, "though it may have eased by now"
         crew.create(pods(0, 20))
         crew.until_bound(20)
-        crew.assert_sound(bound=20)
+        crew.assert_sound(bound=20, faults=ring.faults)
 
 
 def test_a_live_leader_that_was_deposed_leaves_its_mark(crew):
@@ -251,7 +264,7 @@ def test_false_evidence_for_five_minutes_and_true_kills_before_it_within_its_hol
         assert within[0] == "expiry", report
         crew.create(pods(0, 20))
         crew.until_bound(20)
-        crew.assert_sound(bound=20)
+        crew.assert_sound(bound=20, faults=ring.faults)
         # The holdoff of a term that began by expiry counts from its beginning.
         since = ring.terms()[-1][1]
         eventually(lambda: CLOCK.now() > since + holdoff + STEADY.retry, within=700.0, what="the holdoff is over")
