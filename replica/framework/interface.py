@@ -12,20 +12,15 @@ same time. A plugin that raises ends that pod's cycle with an error event, never
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from replica.api.priority import Classes
-from replica.cache.members import Members
-from replica.framework.disruptions import NO_BUDGETS, Budgets
+from replica.framework.handle import Handle as Handle  # noqa: PLC0414, TC001 - plugins find it here
 from replica.framework.status import SUCCESS, Code, Status
-from replica.queue.nominator import Nominator
 
 if TYPE_CHECKING:
-    import random
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
-    from component.clock import Clock
     from replica.api.pods import Pod
     from replica.cache.nodes import Amounts, Flags, Nodes
     from replica.framework.attempts import Trials
@@ -33,8 +28,6 @@ if TYPE_CHECKING:
     from replica.framework.diagnosis import Diagnosis
     from replica.framework.disruptions import PostFilterResult
     from replica.framework.node_info import NodeInfo
-    from replica.framework.victims import Advisers
-    from replica.framework.waiting import WaitingPods
     from replica.queue.hints import Registration
     from replica.queue.pod import QueuedPod
 
@@ -311,36 +304,6 @@ class PostBindPlugin(Plugin, Protocol):
     """Told when a pod is bound."""
 
     def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Handle:
-    """What a plugin's factory gets of the scheduler.
-
-    Attributes:
-        draw: The scheduler's random generator (seeded in tests).
-        waiting: The pods that Permit holds, to allow or reject.
-        listers: Kind, such as `Pod` -> its lister.
-        nominator: Which pods were promised which node.
-        classes: The priority classes that there are.
-        budgets: What disruption budgets let go.
-        members: Which pods there are of each pod group.
-        extenders: To be asked which nodes preemption may clear; None: nobody is.
-    """
-
-    clock: Clock
-    draw: random.Random
-    waiting: WaitingPods
-    listers: Mapping[str, Any] = field(default_factory=dict)
-    nominator: Nominator = field(default_factory=Nominator)
-    classes: Classes = field(default_factory=Classes)
-    budgets: Budgets = NO_BUDGETS
-    members: Members = field(default_factory=Members)
-    extenders: Advisers | None = None
-
-    def priority(self, pod: Pod) -> int:
-        """A pod's priority, by its manifest or its priority class."""
-        return self.classes.priority(pod.spec)
 
 
 if TYPE_CHECKING:

@@ -10,26 +10,26 @@ from replica.framework.adapter import Weighted
 from replica.framework.disruptions import PostFilterResult
 from replica.framework.evaluation import Evaluator
 from replica.framework.extenders import Extenders
-from replica.framework.gang import GroupingPlugin
-from replica.framework.interface import EnqueueExtensions, Relational, SigningPlugin
+from replica.framework.gates import Gates
+from replica.framework.interface import EnqueueExtensions
 from replica.framework.making import plugins_of
 from replica.framework.metrics import FrameworkMetrics, timed
 from replica.framework.order import Order
 from replica.framework.profile import Point
 from replica.framework.promises import Promises
 from replica.framework.sampling import Sampling
+from replica.framework.signatures import Signatures
 from replica.framework.status import SUCCESS, Code, PluginFailed, Status, as_failure, as_status, unschedulable
 from replica.framework.trial import FilterTrials
 from replica.framework.waiting import LONGEST_PERMIT_WAIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable
 
     from replica.api.pods import Pod
     from replica.cache.nodes import Nodes
     from replica.framework.cycle_state import CycleState
     from replica.framework.diagnosis import Diagnosis
-    from replica.framework.gang import Gang
     from replica.framework.interface import (
         BindPlugin,
         Handle,
@@ -59,6 +59,12 @@ class Runtime:
     Every method that runs plugins turns what they raise into `PluginFailed` or a status, so that no plugin ends the
     loop.
 
+    Attributes:
+        gated_by: `Gates.by`.
+        gang: `Gates.gang`.
+        grouping: `Gates.grouping`.
+        signature: `Signatures.of`.
+
     Raises:
         ConfigError: With every problem: unknown plugins, bad arguments, no or two QueueSort plugins, no Bind plugin.
     """
@@ -85,7 +91,9 @@ class Runtime:
                     problems.append(f"plugins.{point.value}: plugin {use.name!r} has no {point.value}: take it out")
             return found
 
-        self._pre_enqueues = cast("list[PreEnqueuePlugin]", at(Point.PRE_ENQUEUE))
+        pre_enqueues = cast("list[PreEnqueuePlugin]", at(Point.PRE_ENQUEUE))
+        gates = Gates(pre_enqueues)
+        self.gated_by, self.gang, self.grouping = gates.by, gates.gang, gates.grouping
         sorts = cast("list[QueueSortPlugin]", at(Point.QUEUE_SORT))
         self._post_filters = cast("list[PostFilterPlugin]", at(Point.POST_FILTER))
         self._reserves = cast("list[ReservePlugin]", at(Point.RESERVE))
@@ -93,7 +101,6 @@ class Runtime:
         self._pre_binds = cast("list[PreBindPlugin]", at(Point.PRE_BIND))
         self._binds = cast("list[BindPlugin]", at(Point.BIND))
         self._post_binds = cast("list[PostBindPlugin]", at(Point.POST_BIND))
-        self._groupings = [each for each in self._pre_enqueues if isinstance(each, GroupingPlugin)]
         if len(sorts) != 1:
             problems.append(f"exactly one queueSort plugin must be enabled, not {len(sorts)}")
         if not self._binds:
@@ -115,6 +122,8 @@ class Runtime:
         )
         if problems:
             raise ConfigError(tuple(f"profile {profile.scheduler_name!r}: {text}" for text in problems))
+        signing = (*pre_filters, *filters, *scores, *self._reserves, *self._permits, *self._pre_binds)
+        self.signature = Signatures(signing).of
         FilterTrials(self._evaluator, promises, handle, self.signature).equip(self._post_filters)
         self.queue_sort = sorts[0]
         # Those in the tree give tuples; others are not trusted to give what compares.
@@ -125,49 +134,18 @@ class Runtime:
             for plugin in (
                 *filters,
                 *pre_filters,
-                *self._pre_enqueues,
+                *pre_enqueues,
                 *self._reserves,
                 *self._permits,
                 *self._pre_binds,
             )
         }
-        self._signing = _signers((*pre_filters, *filters, *scores, *self._reserves, *self._permits, *self._pre_binds))
 
     # --- the queue's questions
 
     def sort_key(self, queued: QueuedPod) -> Any:
         """QueueSort."""
         return self._sort_key(queued)
-
-    def gated_by(self, pod: Pod) -> str:
-        """PreEnqueue: the plugin that keeps a pod out of the active queue, or ""."""
-        for plugin in self._pre_enqueues:
-            try:
-                if as_status(plugin.pre_enqueue(pod)).ok:
-                    continue
-            except Exception as error:  # noqa: BLE001  a broken plugin gates the pod instead of breaking the queue
-                _log.exception("plugin failed", error, plugin=plugin.name, point="PreEnqueue", pod=pod.path)
-            return plugin.name
-        return ""
-
-    @property
-    def grouping(self) -> tuple[str, ...]:
-        """The plugins that know of gangs."""
-        return tuple(plugin.name for plugin in self._groupings)
-
-    def gang(self, pod: Pod) -> Gang | None:
-        """The gang that a pod is of, as the first plugin says that knows; one that fails ends the pod's cycle.
-
-        Raises:
-            PluginFailed: A plugin is broken.
-        """
-        for plugin in self._groupings:
-            try:
-                if (found := plugin.gang(pod)) is not None:
-                    return found
-            except Exception as error:
-                raise as_failure(error, plugin.name, "PreEnqueue") from error
-        return None
 
     def registrations(self) -> tuple[Registration, ...]:
         """Which events may help a pod that was refused: what the plugins registered."""
@@ -185,21 +163,6 @@ class Runtime:
         if len(self._extenders) or any(name not in named for name in self._refusers):
             return True
         return any(registration.event.covers(event) for registration in registrations)
-
-    def signature(self, pod: Pod) -> Hashable | None:
-        """Equal for pods that every plugin treats alike on every node; None for a pod that is evaluated by itself."""
-        if self._signing is None:
-            return None
-        parts = []
-        for plugin in self._signing:
-            try:
-                part = plugin.signature(pod)
-            except Exception as error:
-                raise as_failure(error, plugin.name, "PreFilter") from error
-            if part is None:
-                return None
-            parts.append(part)
-        return tuple(parts)
 
     # --- the scheduling cycle
 
@@ -329,13 +292,3 @@ class Runtime:
 
 def _done(_nothing: None) -> Status:
     return SUCCESS
-
-
-def _signers(plugins: Iterable[Plugin]) -> tuple[SigningPlugin, ...] | None:
-    """The plugins to ask for a pod's signature; None when one of them can't say.
-
-    Relational ones aren't among them: they are asked each time.
-    """
-    found = {plugin.name: plugin for plugin in plugins if not isinstance(plugin, Relational)}
-    signers = [plugin for plugin in found.values() if isinstance(plugin, SigningPlugin)]
-    return tuple(signers) if len(signers) == len(found) else None
