@@ -11,7 +11,7 @@ newest it has seen.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
 import msgspec
 
@@ -139,7 +139,7 @@ class ObjectWrite(msgspec.Struct, frozen=True, gc=False):
 
     def branch(self) -> tuple[Op, ...]:
         change: Op = Delete(self.key) if self.value is None else Put(self.key, self.value, self.lease)
-        return (change, *self.riders)
+        return (change, *self.riders) if self.riders else (change,)
 
 
 class WriteResult(msgspec.Struct, frozen=True, gc=False):
@@ -153,6 +153,9 @@ class WriteResult(msgspec.Struct, frozen=True, gc=False):
 
     applied: bool
     objects: tuple[KeyValue | None, ...] = ()
+
+
+_APPLIED: Final = WriteResult(applied=True)
 
 
 class GuardedReply(msgspec.Struct, frozen=True, gc=False):
@@ -187,12 +190,12 @@ class GuardedWrite:
 
     def txn(self) -> Txn:
         """The transaction: identical each time, so that it can be sent again."""
-        reads: tuple[Op, ...] = tuple(Get(write.key) for group in self.groups for write in group)
+        reads: tuple[Op, ...] = tuple([Get(write.key) for group in self.groups for write in group])
         if self._large:
             reads = (Txn(compares=(), then=reads, otherwise=()),)
         return Txn(
             compares=self.guard.compares(),
-            then=tuple(_nested(group) for group in self.groups),
+            then=tuple(map(_nested, self.groups)),
             otherwise=(Get(self.guard.key), *reads),
         )
 
@@ -231,9 +234,9 @@ def operations(objects: int, groups: int, largest: int) -> int:
 
 def _nested(group: tuple[ObjectWrite, ...]) -> Txn:
     return Txn(
-        compares=tuple(Compare(write.key, Field.MOD, write.mod_revision) for write in group),
-        then=tuple(op for write in group for op in write.branch()),
-        otherwise=tuple(Get(write.key) for write in group),
+        compares=tuple([Compare(write.key, Field.MOD, write.mod_revision) for write in group]),
+        then=group[0].branch() if len(group) == 1 else tuple([op for write in group for op in write.branch()]),
+        otherwise=tuple([Get(write.key) for write in group]),
     )
 
 
@@ -241,7 +244,7 @@ def _inner(reply: object) -> WriteResult:
     if not isinstance(reply, TxnReply):
         raise TypeError(f"a nested reply is a TxnReply, not {type(reply).__name__}")
     if reply.succeeded:
-        return WriteResult(applied=True)
+        return _APPLIED
     return WriteResult(applied=False, objects=tuple(map(_found, reply.replies)))
 
 

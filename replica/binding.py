@@ -101,7 +101,7 @@ class Batch:
 
     def __init__(self, guard: Guard, groups: tuple[Group, ...]) -> None:
         self.groups = groups
-        self.write = GuardedWrite(guard, tuple(tuple(each.write for each in group) for group in groups))
+        self.write = GuardedWrite(guard, tuple([tuple([each.write for each in group]) for group in groups]))
         self.txn = self.write.txn()
 
     @classmethod
@@ -147,7 +147,11 @@ class Batch:
 
 def group_bytes(group: Group) -> int:
     """About what a group adds to a transaction's size."""
-    return sum(len(each.write.value or b"") + 3 * len(each.write.key) + _OVERHEAD for each in group)
+    size = _OVERHEAD * len(group)
+    for each in group:
+        write = each.write
+        size += len(write.value or b"") + 3 * len(write.key)
+    return size
 
 
 def parcels(bindings: Sequence[Binding], *, most: int = MOST_PODS, most_bytes: int = MOST_BYTES) -> list[Group]:

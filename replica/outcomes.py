@@ -154,17 +154,33 @@ class Outcomes:
 
     def _bound(self, cycles: Sequence[Cycle]) -> None:
         self._queue.done(*(cycle.queued.key for cycle in cycles))
-        self._recorder.publish([self._scheduled(cycle) for cycle in cycles])
+        moment = self._recorder.moment()
+        self._recorder.publish([self._scheduled(cycle, moment) for cycle in cycles])
         now = self._clock.now()
+        ended: dict[str, list[float]] = {}
+        seen: dict[int, list[float]] = {}
         for cycle in cycles:
-            self._ended(cycle, SCHEDULED)
-            self._metrics.bound(cycle.queued.attempts, now - cycle.queued.first_seen, flushed=cycle.queued.flushed)
+            queued = cycle.queued
+            ended.setdefault(cycle.runtime.scheduler_name, []).append(now - cycle.started)
+            seen.setdefault(queued.attempts, []).append(now - queued.first_seen)
+            if queued.flushed:
+                self._metrics.flushed()
+        for profile, seconds in ended.items():
+            self._metrics.attempted(SCHEDULED, profile, *seconds)
+        for attempts, seconds in seen.items():
+            self._metrics.bound(attempts, *seconds)
+        for cycle in cycles:
             cycle.runtime.post_bind(cycle.state, cycle.pod, cycle.node_name)
 
-    def _scheduled(self, cycle: Cycle) -> Event:
-        note = f"Successfully assigned {cycle.pod.path} to {cycle.node_name}"
+    def _scheduled(self, cycle: Cycle, moment: str) -> Event:
+        pod = cycle.pod
         return self._recorder.make(
-            cycle.pod, reason="Scheduled", note=note, action="Binding", controller=cycle.runtime.scheduler_name
+            pod,
+            reason="Scheduled",
+            note=f"Successfully assigned {pod.path} to {cycle.node_name}",
+            action="Binding",
+            controller=cycle.runtime.scheduler_name,
+            moment=moment,
         )
 
     def _refute(self, cycle: Cycle, verdict: Verdict) -> None:

@@ -86,24 +86,26 @@ class SchedulerMetrics:
             "scheduler_pending_async_api_calls", self._read_calls, description="Writes for pods that are under way"
         )
 
-    def attempted(self, result: str, profile: str, seconds: float) -> None:
-        """An attempt ended: scheduled, unschedulable or error."""
+    def attempted(self, result: str, profile: str, *seconds: float) -> None:
+        """An attempt ended after so many seconds, or several did: scheduled, unschedulable or error."""
         with self._lock:
-            self._attempts[result, profile] += 1
-        self._durations.record(seconds, result, profile)
+            self._attempts[result, profile] += len(seconds)
+        self._durations.record_all(seconds, result, profile)
 
     def chosen(self, seconds: float) -> None:
         """A node was looked for, with or without success."""
         self._algorithm.record(seconds)
 
-    def bound(self, attempts: int, seconds: float, *, flushed: bool = False) -> None:
-        """A pod is bound, `seconds` after it was first seen; `flushed`: no event had brought it back to be tried."""
-        if flushed:
-            with self._lock:
-                self._after_flush += 1
-        self._tries.record(attempts)
+    def bound(self, attempts: int, *seconds: float) -> None:
+        """A pod is bound after so many attempts, `seconds` after it was first seen; or several are."""
+        self._tries.record(attempts, times=len(seconds))
         # kube-scheduler lumps what took more attempts than that together.
-        self._sli.record(seconds, str(attempts) if attempts < 16 else "16+")
+        self._sli.record_all(seconds, str(attempts) if attempts < 16 else "16+")
+
+    def flushed(self) -> None:
+        """A pod is bound that no event had brought back to be tried."""
+        with self._lock:
+            self._after_flush += 1
 
     def _read_attempts(self) -> Values:
         return [

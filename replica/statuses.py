@@ -53,7 +53,8 @@ class StatusWriter:
         self._prefix = prefix
         self._token = token
         self._clock = clock
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._wishes: dict[str, _Wish] = {}
         self._unsettled: frozenset[str] = frozenset()
         self._metrics = WriteMetrics()
@@ -74,7 +75,7 @@ class StatusWriter:
             and said.nominated_node_name == nominated
         ):
             return False
-        with self._changed:
+        with self._lock:
             self._wishes[pod.uid] = _Wish(pod, reason, message, nominated)
             self._changed.notify()
         return True
@@ -94,7 +95,7 @@ class StatusWriter:
         Returns:
             False when a write is on its way: it may change the revision that the bind compares.
         """
-        with self._changed:
+        with self._lock:
             self._wishes.pop(uid, None)
             return uid not in self._unsettled
 
@@ -113,7 +114,7 @@ class StatusWriter:
 
     def wake(self) -> None:
         """Have `run` look at its stop event now."""
-        with self._changed:
+        with self._lock:
             self._changed.notify_all()
 
     def flush(self, wait: float) -> int:
@@ -141,7 +142,7 @@ class StatusWriter:
 
     def _take(self, wait: float) -> list[_Wish]:
         """The wishes of one transaction, marked as on their way."""
-        with self._changed:
+        with self._lock:
             if not self._wishes and wait > 0:
                 self._changed.wait(wait)
             taken: list[_Wish] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from component.metrics import exponential_buckets
 from component.metrics.histogram import histogram
@@ -50,17 +50,25 @@ class Timed(Generic[T]):
         )
 
     def on_add(self, obj: T, *, initial: bool) -> None:
-        self._tell("Add", obj, lambda: self._handler.on_add(obj, initial=initial))
-
-    def on_update(self, old: T, new: T) -> None:
-        self._tell("Update", new, lambda: self._handler.on_update(old, new))
-
-    def on_delete(self, obj: T, *, stale: bool) -> None:
-        self._tell("Delete", obj, lambda: self._handler.on_delete(obj, stale=stale))
-
-    def _tell(self, what: str, obj: T, call: Callable[[], Any]) -> None:
         began = self._clock.now()
         try:
-            call()
+            self._handler.on_add(obj, initial=initial)
         finally:
-            self._durations.record(self._clock.now() - began, f"{self._subject(obj)}{what}")
+            self._heard(began, obj, "Add")
+
+    def on_update(self, old: T, new: T) -> None:
+        began = self._clock.now()
+        try:
+            self._handler.on_update(old, new)
+        finally:
+            self._heard(began, new, "Update")
+
+    def on_delete(self, obj: T, *, stale: bool) -> None:
+        began = self._clock.now()
+        try:
+            self._handler.on_delete(obj, stale=stale)
+        finally:
+            self._heard(began, obj, "Delete")
+
+    def _heard(self, began: float, obj: T, what: str) -> None:
+        self._durations.record(self._clock.now() - began, f"{self._subject(obj)}{what}")

@@ -97,6 +97,8 @@ class Event(Object, frozen=True, gc=False, kw_only=True):
 
 def clip_note(note: str) -> str:
     """A note of at most `NOTE_LIMIT` bytes, cut at a character."""
+    if 4 * len(note) <= NOTE_LIMIT:  # no character takes more
+        return note
     raw = note.encode()
     if len(raw) <= NOTE_LIMIT:
         return note

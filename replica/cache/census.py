@@ -156,10 +156,11 @@ class Census:
         for uid, pod in now.items():
             old = before.get(uid)
             gone -= old is not None
-            if old is not pod:
-                if old is not None:
-                    self._enter(row, old, -1)
-                self._enter(row, pod, 1)
+            if old is pod or (old is not None and _counts_alike(old, pod)):
+                continue
+            if old is not None:
+                self._enter(row, old, -1)
+            self._enter(row, pod, 1)
         if gone:
             for uid, old in before.items():
                 if uid not in now:
@@ -210,3 +211,14 @@ class Census:
                 del self._counters[scope]
         for tally in plan.tallies():
             tally.close()
+
+
+def _counts_alike(old: Pod, new: Pod) -> bool:
+    """Are they of one cohort? So they are when a bind comes back that was assumed."""
+    return (
+        old.spec is new.spec
+        and (old.labels is new.labels or old.labels == new.labels)
+        and old.owner == new.owner
+        and old.deleting == new.deleting
+        and old.namespace == new.namespace
+    )

@@ -69,7 +69,8 @@ class Tally:
             self.amounts.pop(row, None)
         domains = self.domains
         if domains.counted.item(row):
-            self.counts[domains.ids.item(row)] += amount
+            counts, number = self.counts, domains.ids.item(row)
+            counts[number] = counts.item(number) + amount
             self.total += amount
 
     def lose(self, cohort: Cohort) -> None:

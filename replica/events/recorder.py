@@ -86,10 +86,15 @@ class Recorder:
         type: str = NORMAL,  # noqa: A002 - the field's name in every manifest of an event
         related: Object | Reference | None = None,
         controller: str = "",
+        moment: str = "",
     ) -> Event:
-        """The same event without publishing it, for one that rides in a transaction."""
+        """The same event without publishing it, for one that rides in a transaction.
+
+        Args:
+            moment: When it happened, RFC 3339: several things may have at once; "" for now.
+        """
         subject = reference(regarding) if isinstance(regarding, Object) else regarding
-        now = display_time(self._clock.wall())
+        now = moment or self.moment()
         return Event(
             name="",
             namespace=subject.namespace or DEFAULT_NAMESPACE,
@@ -104,6 +109,10 @@ class Recorder:
             controller=controller or self._controller,
             instance=self._instance,
         )
+
+    def moment(self) -> str:
+        """Now, as events have it."""
+        return display_time(self._clock.wall())
 
     def publish(self, events: Sequence[Event]) -> None:
         """Publish events made before, all at once."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import uuid
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
     from replica.api.events import Event
 
 
+_FREE: Final = ~(0xF << 76 | 0b11 << 62)
+_FIXED: Final = 4 << 76 | 0b10 << 62
+
+
+def random_uuid(bits: int) -> str:
+    """A random UUID (version 4) of 128 bits drawn, as `uuid.UUID` writes it, for a third of what that costs."""
+    digits = f"{bits & _FREE | _FIXED:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
 class TermEvents:
     """Names a term's events `<token>-<number>` and encodes them. One for each term: two would use the same names.
 
@@ -28,6 +38,7 @@ class TermEvents:
 
     def __init__(self, prefix: str, token: Token) -> None:
         self.token = token
+        self._number = int(token)
         self._prefix = prefix
         self._numbers = count(1)
         # Seeded by the system once: a system call for each event would cost more than the rest of naming it.
@@ -38,14 +49,14 @@ class TermEvents:
         if event.name:
             return event
         name = f"{self.token}-{next(self._numbers)}"
-        uid = str(uuid.UUID(int=self._draw.getrandbits(128), version=4))
-        return msgspec.structs.replace(event, name=name, uid=uid, token=int(self.token))
+        uid = random_uuid(self._draw.getrandbits(128))
+        return msgspec.structs.replace(event, name=name, uid=uid, token=self._number)
 
     def put(self, event: Event, lease: int) -> Put:
         """The event as a rider of another write: a release, or the deletion of the object that it is about."""
         named = self.named(event)
         key = object_key(self._prefix, EVENT, named.name, named.namespace)
-        return Put(key, encode(named.manifest(), token=int(self.token)), lease)
+        return Put(key, encode(named.manifest(), token=self._number), lease)
 
     def write(self, event: Event, lease: int, *, mod_revision: int = 0) -> ObjectWrite:
         """The event as an object of a guarded write: created, or (`mod_revision`) in the place of its older state."""

@@ -20,8 +20,8 @@ class ByRow:
     """The same filters and scores as columns would give, for a few rows."""
 
     def __init__(self, filters: Sequence[RowFilterPlugin], scores: Sequence[tuple[RowScorePlugin, int | None]]) -> None:
-        self._filters = tuple(filters)
-        self._scores = tuple(scores)
+        self._filters = tuple((plugin.name, plugin.filter_row) for plugin in filters)
+        self._scores = tuple((plugin.name, plugin.score_row, weight) for plugin, weight in scores)
 
     @classmethod
     def of(cls, filters: Sequence[Plugin], scores: Sequence[Weighted]) -> Self | None:
@@ -53,32 +53,34 @@ class ByRow:
     def _fits(self, known: Standing, nodes: Nodes, row: int) -> bool:
         if not nodes.valid.item(row) or (known.names is not None and nodes.names[row] not in known.names):
             return False
-        state = known.state
-        for plugin in self._filters:
-            if plugin.name in state.skip_filter:
+        state, pod = known.state, known.pod
+        skip = state.skip_filter
+        for name, ask in self._filters:
+            if name in skip:
                 continue
             try:
-                passes = plugin.filter_row(state, known.pod, nodes, row)
+                passes = ask(state, pod, nodes, row)
             except Exception as error:
-                raise as_failure(error, plugin.name, "Filter") from error
+                raise as_failure(error, name, "Filter") from error
             if not passes:
                 return False
         return True
 
     def _score(self, known: Standing, nodes: Nodes, row: int) -> tuple[int, list[int]]:
         """The weighted sum, and what is still to be scaled."""
-        state, total, parts = known.state, 0, []
-        for plugin, weight in self._scores:
-            if plugin.name in state.skip_score:
+        state, pod, total, parts = known.state, known.pod, 0, []
+        skip = state.skip_score
+        for name, ask, weight in self._scores:
+            if name in skip:
                 continue
             try:
-                score = plugin.score_row(state, known.pod, nodes, row)
+                score = ask(state, pod, nodes, row)
             except Exception as error:
-                raise as_failure(error, plugin.name, "Score") from error
+                raise as_failure(error, name, "Score") from error
             if weight is None:
                 parts.append(score)
                 continue
             if not 0 <= score <= HIGHEST_SCORE:
-                raise PluginFailed(plugin.name, "Score", f"score {score} is outside 0 to {HIGHEST_SCORE}")
+                raise PluginFailed(name, "Score", f"score {score} is outside 0 to {HIGHEST_SCORE}")
             total += score * weight
         return total, parts

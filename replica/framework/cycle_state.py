@@ -57,17 +57,17 @@ class CycleState:
 
     def adopt(self, other: CycleState) -> None:
         """Take over what plugins wrote for a pod of the same signature; what can be cloned is."""
-        copy = other.clone()
-        self._values = copy._values  # noqa: SLF001 - of its own class
-        self.skip_filter = copy.skip_filter
-        self.skip_score = copy.skip_score
+        self._values = other._copied()
+        self.skip_filter = set(other.skip_filter)
+        self.skip_score = set(other.skip_score)
 
     def clone(self) -> CycleState:
         """A copy for a dry run; values that can be cloned are, the others are shared."""
         copy = CycleState(sampled=False)
-        copy._values = {
-            key: value.clone() if isinstance(value, Cloneable) else value for key, value in self._values.items()
-        }
+        copy._values = self._copied()
         copy.skip_filter = set(self.skip_filter)
         copy.skip_score = set(self.skip_score)
         return copy
+
+    def _copied(self) -> dict[str, object]:
+        return {key: value.clone() if isinstance(value, Cloneable) else value for key, value in self._values.items()}

@@ -112,10 +112,11 @@ class Evaluator:
         if not nodes.count:
             return Diagnosis(0)
         promised, own = self._promises.heeded(pod, nodes), self._promises.own(pod, nodes)
+        heeds = bool(promised)
         extended = bool(len(self._extenders)) and self._extenders.look_at(pod)
         key = None if signature is None else (signature, self.across(pod, nodes))
-        crowded = self._crowded_for(key, nodes.size) if promised else None
-        if promised or own is not None or extended or self._sampling.applies(nodes.count):
+        crowded = self._crowded_for(key, nodes.size) if heeds else None
+        if heeds or own is not None or extended or self._sampling.applies(nodes.count):
             key = None  # what is found depends on more than the nodes
         try:
             known = self._standings.get(key) if key is not None else None

@@ -92,7 +92,7 @@ class Foresight:
         told, weighed = NOTHING, 0
         began = self._metrics.begin(state)
         for plugin, filters, weight in self._plugins:
-            start = self._metrics.begin(state)
+            start = self._metrics.begin(state) if state.sampled else 0.0
             try:
                 more = plugin.outlook(pod, nodes)
             except Exception as error:
@@ -122,17 +122,16 @@ class Foresight:
         """The best row and what it scores."""
         ranker, weight = ranking
         if ranker is None:
-            return _choose(shelf, members, [0 for _ in members], {}, draw)
+            return _choose(shelf, members, [0] * len(members), (), draw)
         start = self._metrics.begin(state)
         where, size = shelf.where, len(shelf.where)
         apart: dict[Apart, list[int]] = {}
         for row, amount in ranker.rows.items():
-            number = where[row] if row < size else -1
-            if number >= 0 and members[number]:
+            if row < size and (number := where[row]) >= 0 and members[number]:
                 apart.setdefault((number, amount), []).append(row)
         by_domain, others = ranker.rank(members, apart)
         added = [score * weight for score in by_domain]
-        own = {key: (rows, score * weight) for (key, rows), score in zip(apart.items(), others, strict=True)}
+        own = [(number, rows, score * weight) for ((number, _), rows), score in zip(apart.items(), others, strict=True)]
         self._metrics.point("Score", "Success", start)
         return _choose(shelf, members, added, own, draw)
 
@@ -175,7 +174,7 @@ def _choose(
     shelf: Shelf,
     members: Sequence[int],
     added: Sequence[int],
-    own: Mapping[Apart, tuple[Sequence[int], int]],
+    own: Sequence[tuple[int, list[int], int]],
     draw: random.Random,
 ) -> tuple[int, int]:
     """The best row and what it scores.
@@ -183,30 +182,36 @@ def _choose(
     Args:
         members: By domain, the rows that are feasible; some are.
         added: By domain, what they score on top.
-        own: Some rows, and what they score on top in place of that.
+        own: By domain, some rows of it, and what they score on top in place of that.
     """
     apart: dict[int, list[int]] = {}
-    for (number, _), (rows, _) in own.items():
-        apart.setdefault(number, []).extend(rows)
-    found = _Best()
+    for number, rows, _ in own:
+        apart[number] = apart[number] + rows if number in apart else rows
+    found, top, best = _Best(), shelf.top, shelf.best
     for number, count in enumerate(members):
         if not count:
             continue
-        shelf.find(number)
-        if shelf.best[number] + added[number] >= found.score:
-            score, rows, without = _others(shelf, number, count, apart.get(number, ()))
-            found.offer(score + added[number], rows, without)
-    for (number, _), (rows, more) in own.items():
-        if shelf.best[number] + more >= found.score:
+        if not top[number]:
+            shelf.find(number)
+        if best[number] + added[number] < found.score:
+            continue
+        if number in apart:
+            score, others, without = _others(shelf, number, count, apart[number])
+            found.offer(score + added[number], others, without)
+        else:
+            found.offer(best[number] + added[number], top[number], ())
+    score_of = shelf.score
+    for number, rows, more in own:
+        if best[number] + more >= found.score:
             for row in rows:
-                found.offer_row(shelf.score(row) + more, row)
+                found.offer_row(score_of(row) + more, row)
     return found.draw(draw), found.score
 
 
 def _others(shelf: Shelf, number: int, count: int, hidden: Sequence[int]) -> tuple[int, Sequence[int], Sequence[int]]:
     """The best of a domain's rows but for the hidden ones: what they score by themselves, rows, and those left out."""
-    best, rows = shelf.best[number], shelf.top[number]
-    without = [row for row in hidden if shelf.score(row) == best]
+    best, rows, score_of = shelf.best[number], shelf.top[number], shelf.score
+    without = [row for row in hidden if score_of(row) == best]
     if len(without) < len(rows):
         return best, rows, without
     return (*shelf.best_without(number, hidden), ()) if count > len(hidden) else (best, (), ())
@@ -229,12 +234,16 @@ class _Best:
 
     def offer(self, score: int, rows: Sequence[int], without: Sequence[int]) -> None:
         """Ascending rows that all score as much, less some of them."""
-        if rows and self._counts(score):
+        if rows and score >= self.score:
+            if score > self.score:
+                self._begin(score)
             self._lists.append(rows)
             self._without += without
 
     def offer_row(self, score: int, row: int) -> None:
-        if self._counts(score):
+        if score >= self.score:
+            if score > self.score:
+                self._begin(score)
             self._rows.append(row)
 
     def draw(self, draw: random.Random) -> int:
@@ -242,10 +251,9 @@ class _Best:
         lists = [*self._lists, sorted(self._rows)] if self._rows else self._lists
         return draw_one(lists, sorted(self._without), draw)
 
-    def _counts(self, score: int) -> bool:
-        if score > self.score:
-            self.score = score
-            self._lists.clear()
-            self._without.clear()
-            self._rows.clear()
-        return score == self.score
+    def _begin(self, score: int) -> None:
+        """What was offered before scores less."""
+        self.score = score
+        self._lists.clear()
+        self._without.clear()
+        self._rows.clear()

@@ -286,8 +286,8 @@ class Runtime:
         except Exception as error:  # noqa: BLE001  a plugin may raise anything; it ends this pod's cycle alone
             failed = error if isinstance(error, PluginFailed) else as_failure(error, plugin.name, point)
             status = Status(Code.ERROR, (str(failed),), plugin.name, error)
-        self._metrics.plugin(plugin.name, point, status.code.value, start)
-        return status.by(plugin.name) if not status.ok else status
+        self._metrics.plugin(plugin.name, point, status.code.value if start else "", start)
+        return status if status.ok else status.by(plugin.name)
 
 
 def _done(_nothing: None) -> Status:

@@ -172,14 +172,16 @@ def draw_one(lists: Sequence[Sequence[int]], without: Sequence[int], draw: rando
         for row in without:
             wanted += bisect_left(rows, row) <= wanted
         return rows[wanted]
-    low, high, below, up_to = min(each[0] for each in lists), max(each[-1] for each in lists), 0, count
+    low, high, below, up_to = min([each[0] for each in lists]), max([each[-1] for each in lists]), 0, count
     for step in count_from(0):
         if low == high:
             break
         # Rows lie evenly, as a rule: so the row is soon found where it should be. Where they don't, halving finds it.
         ahead = (high - low) * (wanted - below) // (up_to - below) if step < SOON else (high - low) // 2
         middle = low + ahead
-        there = sum(bisect_right(each, middle) for each in lists) - bisect_right(without, middle)
+        there = -bisect_right(without, middle)
+        for each in lists:
+            there += bisect_right(each, middle)
         if there > wanted:
             high, up_to = middle, there
         else:

@@ -103,8 +103,7 @@ def ranks(plan: SpreadPlan, nodes: Nodes, feasible: Flags) -> Amounts:
     As a rule there is one topology beside the nodes themselves, and all nodes have all labels. Then nodes of one domain
     are equally crowded but for those that have pods of their own, and little is to be computed for each.
     """
-    wide = [each for each in plan.preferred if each.tally.domains.key != HOSTNAME]
-    alone = [each for each in plan.preferred if each.tally.domains.key == HOSTNAME]
+    wide, alone = plan.wide, plan.alone
     usual = len(wide) == 1 and len(alone) <= 1 and nodes.part is None
     if not usual or any(each.tally.domains.lacking for each in (alone if not plan.every_key else plan.preferred)):
         crowding = Crowding(plan, nodes, feasible)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,6 +42,7 @@ class NodeResourcesFit:
         self._ignored_groups = frozenset(args.ignored_resource_groups)
         self._resources = tuple((each.name, each.weighs) for each in args.scoring_strategy.resources)
         self._strategy = strategy_of(args.scoring_strategy)
+        self._needs = lru_cache(maxsize=1024)(self._wanted)
 
     def filter(self, _state: CycleState, pod: Pod, nodes: Nodes) -> Flags:
         fits: Flags = nodes.requested[PODS] < nodes.allocatable[PODS]
@@ -131,17 +133,13 @@ class NodeResourcesFit:
         more = old is None or any(has.get(resource, 0) > had.get(resource, 0) for resource, _ in needs)
         return Hint.QUEUE if more else Hint.SKIP
 
-    def _needs(self, demand: Demand) -> Iterator[tuple[str, int]]:
+    def _wanted(self, demand: Demand) -> tuple[tuple[str, int], ...]:
         """(resource, amount) of what is requested and not ignored."""
-        if demand.cpu:
-            yield LANES[CPU], demand.cpu
-        if demand.memory:
-            yield LANES[MEMORY], demand.memory
-        if demand.ephemeral:
-            yield LANES[EPHEMERAL], demand.ephemeral
-        for resource, amount in demand.extended:
-            if not self._ignores(resource):
-                yield resource, amount
+        usual = ((LANES[CPU], demand.cpu), (LANES[MEMORY], demand.memory), (LANES[EPHEMERAL], demand.ephemeral))
+        return (
+            *(each for each in usual if each[1]),
+            *(each for each in demand.extended if not self._ignores(each[0])),
+        )
 
     def _ignores(self, resource: str) -> bool:
         """Only what is no resource of Kubernetes' own can be left out."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from replica.framework.interface import HIGHEST_SCORE
 from replica.framework.outlook import Outlook
 from replica.plugins.crowding import weight_of
-from replica.plugins.spread_plan import HOSTNAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,8 +27,8 @@ def outlook_of(plan: SpreadPlan) -> Outlook | None:
 
     As a rule there is one topology beside the nodes themselves, and all nodes have all labels.
     """
-    bars: list[Bar] = []
     found = Outlook()
+    bars: list[Bar] = []
     for each in plan.required:
         domains = each.tally.domains
         if domains.lacking:
@@ -41,15 +40,15 @@ def outlook_of(plan: SpreadPlan) -> Outlook | None:
     found.bars = tuple(bars)
     if not plan.preferred:
         return found
-    wide = [each for each in plan.preferred if each.given.topology_key != HOSTNAME]
-    alone = [each for each in plan.preferred if each.given.topology_key == HOSTNAME]
-    if len(wide) != 1 or len(alone) > 1 or wide[0].tally.domains.values > FEW:
-        return None
-    if any(each.tally.domains.lacking for each in (plan.preferred if plan.every_key else alone)):
+    wide, alone = plan.wide, plan.alone
+    if len(wide) != 1 or len(alone) > 1:
         return None
     domains = wide[0].tally.domains
-    if found.domains is not None and found.domains is not domains:
+    if domains.values > FEW or (found.domains is not None and found.domains is not domains):
         return None
+    for each in plan.preferred if plan.every_key else alone:
+        if each.tally.domains.lacking:
+            return None
     found.domains = domains
     found.rank = _Ranking(wide[0], alone[0] if alone else None)
     return found
@@ -74,25 +73,24 @@ class _Ranking:
         return NOBODY if self._alone is None else self._alone.tally.amounts
 
     def rank(self, members: Sequence[int], apart: Mapping[Apart, Sequence[int]]) -> tuple[list[int], Iterable[int]]:
-        present = [number for number, count in enumerate(members) if count]
-        weight, skew = weight_of(len(present)), self._wide.given.max_skew - 1
-        counts = self._wide.tally.counts.tolist()
-        table = {number: counts[number] * weight + skew if number else 0.0 for number in present}
-        degrees, left = [], dict.fromkeys(present, 0)
+        weight, skew = weight_of(len(members) - members.count(0)), self._wide.given.max_skew - 1
+        table = [count * weight + skew for count in self._wide.tally.counts.tolist()]
+        table[0] = 0.0
+        degrees: list[int] = []
+        left = [0] * len(members)
         if self._alone is not None:
             more, weight = float(self._alone.given.max_skew - 1), weight_of(sum(members))
-            table = {number: each + more for number, each in table.items()}
+            table = [each + more for each in table]
             for (number, amount), rows in apart.items():
                 degrees.append(math.floor(table[number] + weight * amount + 0.5))
                 left[number] += len(rows)
-        raw = {number: math.floor(each + 0.5) for number, each in table.items()}
-        among = [raw[number] for number in present if members[number] > left[number]]
+        raw = [math.floor(each + 0.5) for each in table]
+        among = [degree for degree, count, own in zip(raw, members, left, strict=True) if count > own]
         among += degrees
         most = max(among)
         if not most:
-            return [HIGHEST_SCORE for _ in members], [HIGHEST_SCORE for _ in degrees]
+            return [HIGHEST_SCORE] * len(members), [HIGHEST_SCORE] * len(degrees)
         whole = most + min(among)
-        scores = [0 for _ in members]
-        for number, degree in raw.items():
-            scores[number] = (whole - degree) * HIGHEST_SCORE // most
+        by_domain = zip(raw, members, strict=True)
+        scores = [(whole - degree) * HIGHEST_SCORE // most if count else 0 for degree, count in by_domain]
         return scores, [(whole - degree) * HIGHEST_SCORE // most for degree in degrees]

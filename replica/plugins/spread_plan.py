@@ -95,10 +95,12 @@ class SpreadPlan:
     Attributes:
         required: Those of DoNotSchedule.
         preferred: Those of ScheduleAnyway.
+        alone: Of these, those by which each node is judged by its own pods.
+        wide: The others of these.
         every_key: Nodes without one of the preferred constraints' keys get nothing.
     """
 
-    __slots__ = ("every_key", "preferred", "required")
+    __slots__ = ("alone", "every_key", "preferred", "required", "wide")
 
     def __init__(
         self, census: Census, pod: Pod, given: Sequence[SpreadConstraint], *, by_owner: bool, every_key: bool
@@ -111,6 +113,8 @@ class SpreadPlan:
         self.required = tuple(make(each, keys) for each in required)
         keys = frozenset(each.topology_key for each in preferred) if every_key else frozenset()
         self.preferred = tuple(make(each, keys) for each in preferred)
+        self.alone = tuple(each for each in self.preferred if each.given.topology_key == HOSTNAME)
+        self.wide = tuple(each for each in self.preferred if each.given.topology_key != HOSTNAME)
 
     def counters(self) -> Iterable[tuple[Hashable, Tally]]:
         return ((each.scope, each.tally) for each in (*self.required, *self.preferred))

@@ -95,7 +95,8 @@ class Evictions:
             is_assumed=owner.is_assumed,
             clock=clock,
         )
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._wishes: dict[str, Preemption] = {}
         self._unsettled: frozenset[str] = frozenset()
         self._written: dict[str, int] = {}
@@ -104,7 +105,7 @@ class Evictions:
 
     def ask(self, preemption: Preemption) -> None:
         """Have it carried out."""
-        with self._changed:
+        with self._lock:
             self._wishes[preemption.pod.uid] = preemption
             self._changed.notify()
 
@@ -114,7 +115,7 @@ class Evictions:
         Returns:
             False when a write is on its way: it may change the revision that the bind compares.
         """
-        with self._changed:
+        with self._lock:
             if uid in self._unsettled:
                 return False
             wish = self._wishes.pop(uid, None)
@@ -124,7 +125,7 @@ class Evictions:
 
     def pending(self, uid: str) -> bool:
         """Is room being made for a pod that the cache doesn't show yet?"""
-        with self._changed:
+        with self._lock:
             if uid in self._wishes or uid in self._unsettled:
                 return True
             revision = self._written.get(uid)
@@ -148,7 +149,7 @@ class Evictions:
 
     def wake(self) -> None:
         """Have `run` look at its stop event now."""
-        with self._changed:
+        with self._lock:
             self._changed.notify_all()
 
     # --- its own thread
@@ -182,13 +183,13 @@ class Evictions:
                 self._owner.called_off(each)
             settled = len(taken)
         finally:
-            with self._changed:
+            with self._lock:
                 self._unsettled = frozenset()
         return settled
 
     def _take(self, wait: float) -> list[Preemption]:
         """What one transaction holds, marked as on its way."""
-        with self._changed:
+        with self._lock:
             if not self._wishes and wait > 0:
                 self._changed.wait(wait)
             taken: list[Preemption] = []
@@ -249,7 +250,7 @@ class Evictions:
             return 1
         _log.info("preempted", pod=preemption.pod.path, node=preemption.node, victims=len(plan.marked))
         applied = self._applied()
-        with self._changed:
+        with self._lock:
             self._written = {uid: at for uid, at in self._written.items() if at > applied}
             self._written[preemption.pod.uid] = revision
         for victim, write in zip(plan.marked, plan.group[-len(plan.marked) :], strict=False):
@@ -262,12 +263,12 @@ class Evictions:
 
     def _back(self, preemptions: Sequence[Preemption]) -> None:
         """Try again, unless something else was decided meanwhile."""
-        with self._changed:
+        with self._lock:
             for each in preemptions:
                 self._wishes.setdefault(each.pod.uid, each)
 
     def _leave(self) -> None:
-        with self._changed:
+        with self._lock:
             left = list(self._wishes.values())
             self._wishes.clear()
         for each in left:

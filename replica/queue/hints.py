@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum, IntFlag, auto
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from component import logs
 from component.clock import SystemClock
 from component.metrics import exponential_buckets
@@ -60,8 +62,7 @@ class Action(IntFlag):
     ALL = ADD | DELETE | UPDATE
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterEvent:
+class ClusterEvent(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """Something that happened, or, in a registration, the happenings that a plugin asks for.
 
     Attributes:

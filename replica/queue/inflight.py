@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter, deque
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from replica.queue.hints import ClusterEvent
+import msgspec
+
+from replica.queue.hints import ClusterEvent
 
 
 class Identified(Protocol):
@@ -24,8 +25,7 @@ class Identified(Protocol):
 P = TypeVar("P", bound=Identified)
 
 
-@dataclass(frozen=True, slots=True)
-class Happening:
+class Happening(msgspec.Struct, frozen=True, gc=False):
     """A cluster event with the object before and after it (either may be None)."""
 
     event: ClusterEvent

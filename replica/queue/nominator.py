@@ -53,6 +53,8 @@ class Nominator:
 
     def forget(self, key: str) -> None:
         """The pod is gone, or has a node."""
+        if key not in self._nodes:
+            return  # the usual case, for every pod that is bound
         with self._lock:
             self._remove(key)
 

@@ -79,7 +79,8 @@ class SchedulingQueue:
         self._priority = priority
         self._change = change
         self._delays = Backoff(initial=initial_backoff, maximum=maximum_backoff)
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._closed = False
         self._pools = Pools(order, gate, patience=unschedulable_seconds)
         self._gates: set[str] = set()
@@ -92,17 +93,17 @@ class SchedulingQueue:
 
     def add(self, pod: Pod) -> None:
         """A pod without a node appeared (or is told of again)."""
-        with self._changed:
+        with self._lock:
             self._see(None, pod)
 
     def update(self, old: Pod | None, new: Pod) -> None:
         """A pod without a node changed."""
-        with self._changed:
+        with self._lock:
             self._see(old, new)
 
     def delete(self, key: str) -> None:
         """A pod (`namespace/name`) is gone, or has a node now."""
-        with self._changed:
+        with self._lock:
             self._pools.remove(key)
             self._flights.delete(key)
             self.nominator.forget(key)
@@ -120,7 +121,9 @@ class SchedulingQueue:
         Returns:
             How many moved.
         """
-        with self._changed:
+        with self._lock:
+            if not (self._flights or self._pools.unschedulable or self._pools.gated):
+                return 0  # nobody waits, nor will who is being tried now: the usual case in a standby
             self._flights.record(Happening(event, old, new))
             helped = [
                 queued
@@ -129,7 +132,7 @@ class SchedulingQueue:
                 and self._hints.may_help(event, queued.pod, queued.refused_by, old=old, new=new)
             ]
             freed = []
-            if any(self._hints.registered(event, gate) for gate in self._gates):
+            if self._pools.gated and any(self._hints.registered(event, gate) for gate in self._gates):
                 freed = [held for held in self._pools.gated.values() if self._hints.registered(event, held.gated_by)]
             for queued in (*helped, *freed):
                 self._pools.remove(queued.key)
@@ -150,7 +153,7 @@ class SchedulingQueue:
             The pods, their new attempt counted; none at the timeout, or when stopped or closed.
         """
         end = self._clock.now() + timeout
-        with self._changed:
+        with self._lock:
             while True:
                 now = self._clock.now()
                 self._flush(now)
@@ -162,14 +165,15 @@ class SchedulingQueue:
 
     def take(self, keys: Iterable[str]) -> list[QueuedPod]:
         """Take these out as `pop_batch` does, whatever backoff they have left; those gated or in flight stay."""
-        with self._changed:
+        with self._lock:
             return [self._start(queued) for queued in self._pools.take(keys)]
 
     def done(self, *keys: str) -> None:
         """These pods' cycles ended for good: they are bound, or were given up."""
-        with self._changed:
+        with self._lock:
             for key in keys:
-                self._return(key)
+                if (newcomer := self._flights.forget(key)) is not None:
+                    self._enter(newcomer)
 
     def requeue(self, queued: QueuedPod, refused_by: Iterable[str] = ()) -> str:
         """A popped pod was not placed: keep it for another attempt.
@@ -182,7 +186,7 @@ class SchedulingQueue:
         Returns:
             The queue it went to, or "" when it was deleted, or another pod came under its name, meanwhile.
         """
-        with self._changed:
+        with self._lock:
             landed = self._flights.finish(queued.key)
             if landed is None:
                 return ""  # it came back already, or was never popped
@@ -213,7 +217,7 @@ class SchedulingQueue:
 
     def activate(self, keys: Iterable[str]) -> int:
         """Make pods active at once, whatever backoff is left; those in flight are tried again soon; how many moved."""
-        with self._changed:
+        with self._lock:
             moved = []
             for key in keys:
                 if key in self._flights:
@@ -226,55 +230,55 @@ class SchedulingQueue:
 
     def reconsider(self, keys: Iterable[str], plugin: str) -> None:
         """Something happened to these pods alone: look anew at those that only this plugin keeps back."""
-        with self._changed:
+        with self._lock:
             self._place(self._pools.kept_by(keys, plugin), POD_GROUP_UPDATE)
 
     def weigh(self) -> None:
         """Priority classes changed: give each pod the priority that it has now; who was refused is tried again then."""
-        with self._changed:
+        with self._lock:
             self._place(self._pools.weigh(self._priority), PRIORITY_CLASS_CHANGE)
 
     # --- what others ask
 
     def pending(self) -> dict[str, int]:
         """Pods by queue, as `scheduler_pending_pods` shows them: active, backoff, unschedulable, gated."""
-        with self._changed:
+        with self._lock:
             self._flush(self._clock.now())
             return self._pools.sizes()
 
     def incoming(self) -> dict[tuple[str, str], int]:
         """Pods that came into a queue so far, by queue and event."""
-        with self._changed:
+        with self._lock:
             return dict(self._incoming)
 
     def refusals(self) -> dict[tuple[str, str], int]:
         """Pods that wait though somebody refused or gates them, by plugin and profile; one counts for each plugin."""
-        with self._changed:
+        with self._lock:
             return self._pools.refusals()
 
     def happenings(self) -> dict[str, int]:
         """Cluster events remembered for the pods in flight, by event."""
-        with self._changed:
+        with self._lock:
             return self._flights.counts()
 
     def in_flight(self) -> int:
         """Pods popped and neither done nor requeued."""
-        with self._changed:
+        with self._lock:
             return len(self._flights)
 
     def get(self, key: str) -> QueuedPod | None:
         """A pod that waits in any of the queues; None for one in flight or unknown."""
-        with self._changed:
+        with self._lock:
             return self._pools.find(key)
 
     def wake(self) -> None:
         """Have whoever waits in `pop_batch` look at its stop event."""
-        with self._changed:
+        with self._lock:
             self._changed.notify_all()
 
     def close(self) -> None:
         """Wake whoever waits in `pop_batch`; it returns nothing from now on."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             self._changed.notify_all()
 
@@ -321,11 +325,6 @@ class SchedulingQueue:
     def _start(self, queued: QueuedPod) -> QueuedPod:
         self._flights.start(queued.pod)
         return replace(queued, attempts=queued.attempts + 1)
-
-    def _return(self, key: str) -> None:
-        newcomer = self._flights.forget(key)
-        if newcomer is not None:
-            self._enter(newcomer)
 
     def _place(self, pods: Iterable[QueuedPod], event: ClusterEvent) -> None:
         """Put pods where they may go now."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 import threading
 
 import pytest
@@ -7,7 +8,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import MetricExportResult, MetricsData
 from prometheus_client import CollectorRegistry, generate_latest
 
-from component.metrics.histogram import histogram
+from component.metrics.histogram import FRESH, histogram
 from component.metrics.readers import PeriodicReader, PrometheusReader, with_histograms
 
 
@@ -34,6 +35,31 @@ def test_each_set_of_labels_is_a_series():
 def test_labels_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="has labels"):
         histogram("test_fast_strict", buckets=(1,), labels=("result",)).record(1.0)
+
+
+def test_many_values_at_once_or_alike_are_what_they_are_one_by_one():
+    draw = random.Random(1)  # noqa: S311  # the same each time
+    mine, plain = (histogram(f"test_fast_{name}", buckets=(0.1, 0.5)) for name in ("many", "plain"))
+    for _ in range(3 * FRESH // 10):
+        values = [draw.choice((0.1, 0.5, draw.random())) for _ in range(10)]
+        mine.record_all(values[:9])
+        mine.record(values[9])
+        for value in values:
+            plain.record(value)
+    assert mine.points() == plain.points()
+    for each in (mine, plain):
+        each.record(-1.5, times=3)
+    (point,) = mine.points()
+    assert mine.points() == plain.points() == (point,)
+    assert (sum(point.counts), point.least) == (10 * (3 * FRESH // 10) + 3, -1.5)
+
+
+def test_what_has_been_added_up_is_remembered_beside_what_comes():
+    mine = histogram("test_fast_extremes", buckets=(1,))
+    for values in ((5.0, 0.25), (2.0, 1.0)):
+        mine.record_all(values)
+        (point,) = mine.points()
+    assert (point.least, point.most, point.total, point.counts) == (0.25, 5.0, 8.25, (2, 2))
 
 
 def test_the_same_name_is_the_same_histogram():
