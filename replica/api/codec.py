@@ -204,6 +204,34 @@ def decode_pod(kv: KeyValue) -> Pod:
         raise Undecodable(kv.key, str(error)) from error
 
 
+def as_bound(known: Pod, kv: KeyValue) -> Pod | None:
+    """What `decode_pod` gives, if that is `known` with a node: a bind leaves the manifest as it is.
+
+    Args:
+        known: What an earlier value of the key was.
+
+    Returns:
+        None for any other change.
+
+    Raises:
+        Undecodable: The value is no pod.
+    """
+    if known.value is None or known.deleting:
+        return None
+    envelope = parse_envelope(kv.key, kv.value)
+    if not envelope.node_name or envelope.manifest != Envelope.FromString(known.value).manifest:
+        return None
+    return msgspec.structs.replace(
+        known,
+        node=intern(envelope.node_name),
+        nominated="",
+        value=None,
+        mod_revision=kv.mod_revision,
+        create_revision=kv.create_revision,
+        token=envelope.fencing_token,
+    )
+
+
 def _decoder(
     make: Callable[..., Object], read: Callable[[bytes], tuple[Metadata, dict[str, Any]]]
 ) -> Callable[[KeyValue], Object]:

@@ -42,6 +42,7 @@ class SharedInformer(Generic[T]):
     Args:
         barrier: Joined by the cache itself, and by each listener that asks.
         keep: Objects for which it is false are left out, such as pods that have ended.
+        renew: As a reflector's.
         indexes: Beside the one by namespace.
         resync: Seconds between two resyncs for listeners that want them; 0 for none.
         detector: Told of each object, to find those that somebody changes; None outside of tests.
@@ -56,6 +57,7 @@ class SharedInformer(Generic[T]):
         barrier: Barrier,
         group: Group,
         keep: Callable[[T], bool] | None = None,
+        renew: Callable[[T, KeyValue], T | None] | None = None,
         indexes: Mapping[str, Callable[[T], Iterable[str]]] | None = None,
         resync: float = 0.0,
         detector: MutationDetector | None = None,
@@ -65,7 +67,7 @@ class SharedInformer(Generic[T]):
         self.indexer: Indexer[T] = Indexer({NAMESPACE: lambda obj: (obj.namespace,), **(indexes or {})})
         self.lister: Lister[T] = Lister(self.indexer)
         self._fifo: DeltaFIFO[T] = DeltaFIFO()
-        self.reflector: Reflector[T] = Reflector(kind, prefix, self._fifo, decode=decode, keep=keep)
+        self.reflector: Reflector[T] = Reflector(kind, prefix, self._fifo, decode=decode, keep=keep, renew=renew)
         self._barrier = barrier
         self._group = group
         self._clock = clock or SystemClock()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from component import logs
 from component.clock import SystemClock
-from replica.api.codec import DECODERS
+from replica.api.codec import DECODERS, as_bound
 from replica.api.kinds import DISRUPTION_BUDGET, NAMESPACE, NODE, POD, POD_GROUP, PRIORITY_CLASS
 from replica.cache.audit import CacheAudit
 from replica.cache.barrier import Barrier
@@ -86,6 +86,7 @@ class Informers:
                 barrier=self.barrier,
                 group=group,
                 keep=_alive if kind is POD else None,
+                renew=as_bound if kind is POD else None,
                 indexes={BY_NODE: _node_of, DEPARTING: _end_of} if kind is POD else None,
                 resync=resync,
                 detector=detector,

@@ -73,7 +73,7 @@ class _Entry:
 
     row: int | None = None
     pods: dict[str, Pod] = field(default_factory=dict)
-    sums: dict[int, int] = field(default_factory=dict)
+    sums: dict[int, int] = field(default_factory=lambda: {CPU: 0, MEMORY: 0, PODS: 0})
     scoring: list[int] = field(default_factory=lambda: [0, 0])
     ports: Counter[HostPort] = field(default_factory=Counter)
 
@@ -275,9 +275,9 @@ class NodeTable:
 
     def _account(self, entry: _Entry, spec: PodSpec, sign: int) -> None:
         demand, sums = demand_of(spec), entry.sums
-        sums[CPU] = sums.get(CPU, 0) + sign * demand.cpu
-        sums[MEMORY] = sums.get(MEMORY, 0) + sign * demand.memory
-        sums[PODS] = sums.get(PODS, 0) + sign
+        sums[CPU] += sign * demand.cpu
+        sums[MEMORY] += sign * demand.memory
+        sums[PODS] += sign
         if demand.ephemeral:
             sums[EPHEMERAL] = sums.get(EPHEMERAL, 0) + sign * demand.ephemeral
         for resource, amount in demand.extended:

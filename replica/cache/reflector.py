@@ -38,6 +38,7 @@ class Reflector(Generic[T]):
         decode: Makes the object of a key and value; what it raises is logged, and the object counts as absent, so that
             every replica sees the same whatever it saw before.
         keep: Objects for which it is false count as absent, such as pods that have ended.
+        renew: What decoding a newer value of an object gives, where it can be told sooner; else None.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Reflector(Generic[T]):
         *,
         decode: Callable[[KeyValue], T],
         keep: Callable[[T], bool] | None = None,
+        renew: Callable[[T, KeyValue], T | None] | None = None,
     ) -> None:
         self.kind = kind
         self._base = f"{prefix}/{kind.plural}/"
@@ -55,6 +57,7 @@ class Reflector(Generic[T]):
         self._fifo = fifo
         self._decode = decode
         self._keep = keep
+        self._renew = renew
         self._lock = threading.Lock()
         self._expected: dict[str, _Expected[T]] = {}
         self.decoded = 0
@@ -108,7 +111,7 @@ class Reflector(Generic[T]):
             if known is not None and known.mod_revision >= event.mod_revision:
                 continue
             kv = KeyValue(event.key, event.value, event.mod_revision, event.create_revision, event.version, event.lease)
-            changes.append((path, self._read(kv)))
+            changes.append((path, self._read(kv, known)))
         if changes:
             self._fifo.apply(changes)
 
@@ -123,15 +126,16 @@ class Reflector(Generic[T]):
         with self._lock:
             return self._expected.pop(key, None)
 
-    def _read(self, kv: KeyValue) -> T | None:
+    def _read(self, kv: KeyValue, known: T | None = None) -> T | None:
         expected = self._take_expected(kv.key)
         if expected is not None and expected.value == kv.value:
             self.recognised += 1
             obj = expected.obj.at(kv.mod_revision, expected.obj.token)
         else:
-            self.decoded += 1
             try:
-                obj = self._decode(kv)
+                renewed = self._renew(known, kv) if known is not None and self._renew is not None else None
+                self.decoded += renewed is None
+                obj = self._decode(kv) if renewed is None else renewed
             except Undecodable as error:
                 _log.error("value can't be read", key=error.key, problem=error.problem, revision=kv.mod_revision)
                 return None

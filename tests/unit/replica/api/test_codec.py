@@ -8,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockd.ports import KeyValue
-from replica.api.codec import DECODERS, Undecodable, bound, decode, decode_pod, encode, status_of, with_status
+from replica.api.codec import (
+    DECODERS,
+    Undecodable,
+    as_bound,
+    bound,
+    decode,
+    decode_pod,
+    encode,
+    status_of,
+    with_status,
+)
 from replica.api.events import NOTE_LIMIT, Event, Reference, Series
 from replica.api.kinds import (
     DISRUPTION_BUDGET,
@@ -82,6 +92,28 @@ def test_a_bind_ends_what_was_said_before():
     assert status_of(value).nominated_node_name == ""
     assert len(status_of(value).conditions) == 1
     assert status_of(with_status(value, NO_STATUS, 6)) == NO_STATUS
+
+
+def test_a_bound_pod_is_told_without_its_manifest_as_decoding_it_gives():
+    kv = stored(MANIFEST)
+    refused = KeyValue(kv.key, with_status(kv.value, unschedulable("0/1 nodes", at=AT, nominated="node-2"), 5), 13, 7)
+    for before in (kv, refused):
+        now = KeyValue(kv.key, bound(before.value, "node-1", 6, at=AT), 14, 7)
+        assert as_bound(decode_pod(before), now) == decode_pod(now)
+
+
+def test_what_is_no_bind_has_to_be_decoded():
+    kv = stored(MANIFEST)
+    known = decode_pod(kv)
+    assert as_bound(known, kv) is None
+    changed = stored({**MANIFEST, "spec": {"nodeName": "x"}}, node="node-1")
+    assert as_bound(known, changed) is None
+    now = KeyValue(kv.key, bound(kv.value, "node-1", 6, at=AT), 14, 7)
+    assert as_bound(decode_pod(now), now) is None, "nothing is kept of a bound pod to compare with"
+    ending = stored({**MANIFEST, "metadata": {**MANIFEST["metadata"], "deletionTimestamp": AT}})
+    assert as_bound(decode_pod(ending), KeyValue(kv.key, bound(ending.value, "node-1", 6, at=AT), 14, 7)) is None
+    with pytest.raises(Undecodable):
+        as_bound(known, KeyValue(kv.key, b"\xff\xff", 14, 7))
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])

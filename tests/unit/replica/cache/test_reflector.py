@@ -97,6 +97,19 @@ def test_terminal_pods_are_left_out(reflector, fifo):
     assert list(deltas(fifo)) == ["default/c"]
 
 
+def test_what_can_be_told_without_decoding_is_not_decoded(fifo, decoder):
+    def renew(known, kv):
+        return known.on("n", mod_revision=kv.mod_revision) if kv.mod_revision == 7 else None
+
+    reflector = Reflector(POD, PREFIX, fifo, decode=decoder, renew=renew)
+    for event in (put("a", 5), put("a", 7, created=5)):
+        reflector.apply([event])
+    assert (reflector.decoded, fifo.newest("default/a").node) == (1, "n")
+    reflector.apply([put("a", 8, created=5)])
+    assert (reflector.decoded, len(decoder.keys)) == (2, 2)
+    assert (fifo.newest("default/a").node, fifo.newest("default/a").mod_revision) == ("", 8)
+
+
 def test_a_value_that_cannot_be_read_is_logged_and_counts_as_absent(reflector, fifo, caplog):
     reflector.apply([put("a", 5), put("b", 6)])
     deltas(fifo)
