@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
 import statistics
 import subprocess
 import sys
@@ -28,6 +30,14 @@ def tell(line):
     sys.stdout.write(f"\n  {line}\n")
 
 
+def listens(path):
+    """Does anybody? The socket is there a moment earlier."""
+    with socket.socket(socket.AF_UNIX) as probe, contextlib.suppress(OSError):
+        probe.connect(str(path))
+        return True
+    return False
+
+
 @contextmanager
 def streams_of_a_process(connection, prefix, number, tmp_path):
     """Streams of a `lockd serve` that is a process of its own, as it would be."""
@@ -35,7 +45,7 @@ def streams_of_a_process(connection, prefix, number, tmp_path):
     command = [sys.executable, "-m", "lockd.daemon", "serve", "--listen", f"unix:{path}", "--prefix", prefix]
     process = subprocess.Popen([*command, "--endpoints", ",".join(connection.endpoints)], stderr=subprocess.DEVNULL)
     try:
-        eventually(path.exists, within=30.0)
+        eventually(lambda: listens(path), within=30.0, what="lockd listens")
         with streams(connection, prefix, number, target=f"unix:{path}") as crowd:
             yield crowd
     finally:

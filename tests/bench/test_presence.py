@@ -16,6 +16,7 @@ import socket
 import statistics
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from random import Random
 
@@ -34,6 +35,11 @@ pytestmark = [pytest.mark.etcd, pytest.mark.slow, pytest.mark.timeout(3600)]
 TRIALS = int(os.environ.get("LOCKD_TRIALS", "100"))
 PODS, NODES = 5000, 200
 LEASE, PERIOD, JITTER = 15.0, 2.0, 1.2
+
+LEFT_ALONE = 0.25
+"""Seconds after a signal in which nobody is asked: that would take the processors that the hand-off needs."""
+
+NEVER = threading.Event()
 
 BARE = """
 import socket, sys
@@ -153,6 +159,7 @@ def trial(cluster, lock, number, number_of_signal, *, busy=True):
     os.kill(leader.pid, number_of_signal)
     if busy:
         write_all(cluster.gateway, [pod])
+    CLOCK.wait(NEVER, LEFT_ALONE)
     cluster.leader(unlike=leader.identity)
     if not busy:
         write_all(cluster.gateway, [pod])
