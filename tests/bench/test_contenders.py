@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import socket
 import statistics
 import subprocess
 import sys
@@ -16,6 +14,7 @@ import pytest
 from lockd.etcd.embedded import Embedded
 from tests.harness.contenders import CLOCK, electors, streams
 from tests.harness.etcd_load import calls
+from tests.harness.serving import listens
 from tests.harness.wait import eventually
 
 pytestmark = [pytest.mark.etcd, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -28,14 +27,6 @@ NEVER = threading.Event()
 
 def tell(line):
     sys.stdout.write(f"\n  {line}\n")
-
-
-def listens(path):
-    """Does anybody? The socket is there a moment earlier."""
-    with socket.socket(socket.AF_UNIX) as probe, contextlib.suppress(OSError):
-        probe.connect(str(path))
-        return True
-    return False
 
 
 @contextmanager

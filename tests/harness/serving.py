@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import queue
+import socket
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self
 
 import grpc
@@ -20,6 +21,7 @@ from tests.harness.wait import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from lockd.etcd.connection import Connection
 
@@ -28,6 +30,14 @@ LASTING = {"lease_duration": 30.0, "retry_period": 0.4}
 QUICK = {"lease_duration": 3.0, "renew_deadline": 2.0, "retry_period": 0.4}
 """For who is to be given up soon."""
 NAMESPACE = "kube-system"
+
+
+def listens(path: Path) -> bool:
+    """Does anybody listen on this unix socket? Its file is there a moment earlier."""
+    with socket.socket(socket.AF_UNIX) as probe, suppress(OSError):
+        probe.connect(str(path))
+        return True
+    return False
 
 
 @contextmanager

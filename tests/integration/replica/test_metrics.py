@@ -20,7 +20,7 @@ from tests.harness.golden import DAEMON, LEADER, RESOURCES, STANDBY, elsewhere, 
 from tests.harness.local import nodes, pods
 from tests.harness.programs import program
 from tests.harness.replicas import STEADY, ask
-from tests.harness.serving import Stream, dialled, enter
+from tests.harness.serving import Stream, dialled, enter, listens
 from tests.harness.wait import eventually
 
 pytestmark = [pytest.mark.etcd, pytest.mark.timeout(300)]
@@ -127,7 +127,7 @@ def daemon(etcd, prefix, folder):
         stderr=subprocess.DEVNULL,
     )
     try:
-        eventually(path.exists, within=LONG)
+        eventually(lambda: listens(path), within=LONG, what="it listens")
         with dialled(f"unix:{path}") as channel, Stream(channel, enter("job")) as one:
             token = one.wait("leading", within=LONG).fencing_token
             request = pb.CheckRequest(lock=pb.Lock(name="job"), fencing_token=token)

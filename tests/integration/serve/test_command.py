@@ -15,7 +15,7 @@ import pytest
 
 from lockd.v1 import lock_pb2 as pb
 from lockd.v1.lock_pb2_grpc import LockServiceStub
-from tests.harness.serving import Stream, dialled, enter
+from tests.harness.serving import Stream, dialled, enter, listens
 from tests.harness.wait import eventually
 
 pytestmark = pytest.mark.etcd
@@ -46,7 +46,7 @@ def said(etcd, prefix, *flags):
 def test_it_serves_its_owner_on_a_socket_and_sigterm_ends_it_without_a_release(etcd, prefix, tmp_path):
     path = tmp_path / "lockd.sock"
     with started(etcd, prefix, "--listen", f"unix:{path}") as process:
-        eventually(path.exists, within=30.0)
+        eventually(lambda: listens(path), within=30.0, what="it listens")
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         with dialled(f"unix:{path}") as channel, Stream(channel, enter("job", "a")) as one:
             token = one.wait("leading", within=30.0).fencing_token
@@ -55,7 +55,7 @@ def test_it_serves_its_owner_on_a_socket_and_sigterm_ends_it_without_a_release(e
         assert process.wait(30.0) == 0
         assert not path.exists()
     with started(etcd, prefix, "--listen", f"unix:{path}"):
-        eventually(path.exists, within=30.0)
+        eventually(lambda: listens(path), within=30.0, what="it listens")
         with dialled(f"unix:{path}") as channel:
             stub = LockServiceStub(channel)
             request = pb.CheckRequest(lock=pb.Lock(name="job"), fencing_token=token)
@@ -76,7 +76,7 @@ def test_pages_for_probes_and_metrics(etcd, prefix, tmp_path):
     path, port = tmp_path / "lockd.sock", free_port()
     flags = ("--listen", f"unix:{path}", "--http-listen", f"127.0.0.1:{port}")
     with started(etcd, prefix, *flags) as process:
-        eventually(path.exists, within=30.0)
+        eventually(lambda: listens(path), within=30.0, what="it listens")
         with dialled(f"unix:{path}") as channel, Stream(channel, enter("precious")) as one:
             one.wait("leading", within=30.0)
             assert page(port, "/readyz")[0] == page(port, "/livez")[0] == 200
