@@ -33,6 +33,7 @@ CONFTEST = """
 def run(pytester, monkeypatch):
     """A run of its own process, with these plugins and no others; what was told of clusters, by worker."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # of this test's own run, not of the one in it
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH", "")))))
     pytester.makeconftest(CONFTEST)
 
