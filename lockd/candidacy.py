@@ -121,9 +121,13 @@ class Candidacy:
         return current.copies - 1 if current else 0
 
     def patience(self, now: float) -> float:
-        """Seconds that a copy sent now may take; what comes later is of no use."""
+        """Seconds that a copy sent now may take; what comes later is of no use.
+
+        A release is, though nobody waits for its answer any more: without it the lease has to run out.
+        """
         if self.ending is not None:
-            return max(0.01, self.release_by - now)
+            runs_out = self.hold.sent + self.config.lease_duration if self.hold is not None else -math.inf
+            return max(0.01, runs_out - now, self.release_by - now)
         return self.gate - now if self.gate > now else self.config.renew_deadline
 
     @property

@@ -109,8 +109,12 @@ def renew(hold: Hold, stamp: Stamp) -> Renew:
     return Renew(record, hold.term, hold.lease_revision, hold.token)
 
 
-def release(hold: Hold, stamp: Stamp, *, successor: str) -> Release:
-    """An empty record that anyone may replace at once, or after a moment in which `successor` may."""
+def release(hold: Hold, stamp: Stamp, *, successor: str, overtaken: LeaderRecord | None = None) -> Release:
+    """An empty record that anyone may replace at once, or after a moment in which `successor` may.
+
+    Args:
+        overtaken: What an unsettled renewal puts.
+    """
     time = display_time(stamp.wall)
     record = replace(
         hold.record,
@@ -123,4 +127,5 @@ def release(hold: Hold, stamp: Stamp, *, successor: str) -> Release:
     )
     mine = replace(hold.history[-1], token=int(hold.token), until=time, reason="released")
     released = TermValue("", stamp.secret)
-    return Release(record, hold.term, released, (*hold.history[:-1], mine), hold.lease_revision, hold.token)
+    history = (*hold.history[:-1], mine)
+    return Release(record, hold.term, released, history, hold.lease_revision, hold.token, overtaken)

@@ -186,17 +186,11 @@ class Election(Candidacy):
         return foreign.end(reason, now)._see_view(view, now)
 
     def _see_release_refused(self, refused: Release, view: View, now: float) -> Election:
-        """Another copy came first, or an own renewal overtook the release, or the lock is another's."""
+        """Another copy came first, or the lock is another's; an own renewal that came first is no hindrance."""
         if self.ending is None or self.hold is None:
             return self._see_view(view, now)
         record = LeaderRecord.parse(view.lease.value) if view.lease.value is not None else None
-        if self.is_own_release(record) or view.term.value == refused.released.encode():
-            return self.gone(released=True)
-        if not self.wrote(record) or view.term != Seen(self.hold.token, self.hold.term.encode()):
-            return self.gone(released=False)
-        newest = max(view.lease.revision, self.hold.lease_revision)
-        again = replace(self, hold=replace(self.hold, lease_revision=newest))
-        return replace(again, releasing=None) if refused.lease_revision < newest else again
+        return self.gone(released=self.is_own_release(record) or view.term.value == refused.released.encode())
 
     # --- ending ---
 
@@ -232,7 +226,9 @@ class Election(Candidacy):
             return self, Wait(self.release_by - now)  # effects that etcd can't refuse must have ended first
         if self.releasing is not None:
             return self._send_again(self.releasing, attempt, now, self.release_by)
-        return self._send(drafts.release(self.hold, self._stamp(wall), successor=self.successor), attempt, now)
+        overtaken = self.unsettled.transaction.record if self.unsettled is not None else None
+        draft = drafts.release(self.hold, self._stamp(wall), successor=self.successor, overtaken=overtaken)
+        return self._send(draft, attempt, now)
 
     def _keep(self, hold: Hold, now: float, wall: float) -> tuple[Election, Action]:
         gate = hold.sent + self.config.renew_deadline if hold.led else math.inf

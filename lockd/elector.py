@@ -324,7 +324,8 @@ class Elector:
             timeout=election.patience(self._clock.now()),
             riders=self._riders or () if isinstance(transaction, Release) else (),
         )
-        self._calls.add(call)
+        if not isinstance(transaction, Release):  # whose copies are of use after the end, wherever the process lives on
+            self._calls.add(call)
 
     def _unload(self, error: StoreError) -> None:
         """What rides with a release must not keep it from being made: an etcd lease of a rider may be gone."""

@@ -217,7 +217,11 @@ class Renew:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Give the term back: put an empty lease and term, the history and the riders, if both are mine."""
+    """Give the term back: put an empty lease and term, the history and the riders, if both are mine.
+
+    The lease is mine at `lease_revision`, and as the renewal on its way makes it: which of the two etcd applies first
+    is not known, and the release may be the last thing that this process does.
+    """
 
     record: LeaderRecord
     term: TermValue
@@ -227,6 +231,8 @@ class Release:
     history: tuple[HistoryEntry, ...]
     lease_revision: int
     token: int
+    overtaken: LeaderRecord | None = None
+    """What an unsettled renewal puts; None when there is none."""
 
 
 Transaction = Acquire | Renew | Release

@@ -34,15 +34,11 @@ if TYPE_CHECKING:
 
 def to_txn(lock: LockName, transaction: Transaction, riders: tuple[Put, ...] = ()) -> Txn:
     """The same bytes each time, so that a copy is the same transaction."""
-    compares: tuple[Compare, ...]
+    as_known = Compare(lock.lease, Field.MOD, transaction.lease_revision)
     if isinstance(transaction, Acquire):
-        compares = (
-            Compare(lock.lease, Field.MOD, transaction.lease_revision),
-            Compare(lock.term, Field.MOD, transaction.term_revision),
-        )
+        term_is_so: tuple[Compare, ...] = (Compare(lock.term, Field.MOD, transaction.term_revision),)
     else:
-        compares = (
-            Compare(lock.lease, Field.MOD, transaction.lease_revision),
+        term_is_so = (
             Compare(lock.term, Field.MOD, transaction.token),
             Compare(lock.term, Field.VALUE, transaction.term.encode()),
         )
@@ -50,7 +46,11 @@ def to_txn(lock: LockName, transaction: Transaction, riders: tuple[Put, ...] = (
     if isinstance(transaction, Acquire | Release):
         term = transaction.released if isinstance(transaction, Release) else transaction.term
         puts += [Put(lock.term, term.encode()), Put(lock.history, encode_history(transaction.history))]
-    return Txn(compares, (*puts, *riders), (Get(lock.lease), Get(lock.term)))
+    then, otherwise = (*puts, *riders), (Get(lock.lease), Get(lock.term))
+    if isinstance(transaction, Release) and transaction.overtaken is not None:
+        as_renewed = Compare(lock.lease, Field.VALUE, transaction.overtaken.encode())
+        return Txn((as_known, *term_is_so), then, (Txn((as_renewed, *term_is_so), then, otherwise),))
+    return Txn((as_known, *term_is_so), then, otherwise)
 
 
 def to_view(reply: TxnReply) -> View:
@@ -68,6 +68,8 @@ def _seen(reply: object, revision: int) -> Seen:
 def to_result(reply: TxnReply | StoreError) -> Applied | Failed:
     if isinstance(reply, StoreError):
         return Failed(reply)
+    if not reply.succeeded and isinstance(reply.replies[0], TxnReply):  # the renewal came first
+        return to_result(reply.replies[0])
     return Applied(succeeded=reply.succeeded, revision=reply.revision, view=None if reply.succeeded else to_view(reply))
 
 

@@ -303,5 +303,31 @@ def test_acquire_renew_release_and_a_guarded_write_take_turns(lock):
     assert taken.revision > a.revision
 
 
+@pytest.mark.parametrize("renewal_first", [True, False])
+def test_a_release_beside_a_renewal_ends_the_term_whichever_comes_first(lock, renewal_first):
+    a = lock.send(lock.acquire("a"))
+    term, mine = TermValue("a", "secret a"), LeaderRecord(holder_identity="a", renewal="a-1")
+    renew = Renew(mine, term, a.revision, a.revision)
+    release = Release(LeaderRecord(), term, TermValue("", "secret a-2"), (), a.revision, a.revision, mine)
+    first, second = (renew, release) if renewal_first else (release, renew)
+    assert lock.send(first).succeeded
+    answer = lock.send(second)
+    assert answer.succeeded is renewal_first
+    assert lock.write(lock.guard("a", a.revision), ObjectWrite(lock.pod, 0, b"x")).fenced
+    again = lock.send(release)
+    assert not again.succeeded
+    assert again.view.term.value == release.released.encode()
+
+
+def test_nor_does_it_end_what_another_wrote_in_between(lock):
+    a = lock.send(lock.acquire("a"))
+    term, mine = TermValue("a", "secret a"), LeaderRecord(holder_identity="a", renewal="a-1")
+    release = Release(LeaderRecord(), term, TermValue("", "secret a-2"), (), a.revision, a.revision, mine)
+    lock.put(lock.name.lease, LeaderRecord(holder_identity="other").encode())
+    refused = lock.send(release)
+    assert not refused.succeeded
+    assert LeaderRecord.parse(refused.view.lease.value).holder_identity == "other"
+
+
 def test_a_get_of_a_missing_key_says_so(lock):
     assert lock.txn(then=(Get(lock.pod),)).replies == (GetReply(None),)

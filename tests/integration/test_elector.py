@@ -13,7 +13,7 @@ from lockd.record import LeaderRecord, parse_history
 from lockd.signals import StopReason
 from tests.harness.electors import CLOCK, contest
 from tests.harness.etcd import opened
-from tests.harness.proxy import Proxies, Proxy
+from tests.harness.proxy import Proxies, Proxy, Way
 from tests.harness.wait import eventually
 
 DEFAULTS = {"lease_duration": 15.0, "renew_deadline": 10.0, "retry_period": 2.0}
@@ -49,6 +49,20 @@ def test_a_release_hands_over_at_once_and_the_history_tells(etcd, gateway, prefi
             ("b", new.token, "", "release"),
         ]
         assert one(gateway, race.lock.term).mod_revision == new.token
+
+
+def test_a_release_that_nobody_waits_for_any_more_frees_the_lock_after_a_renewal_too(etcd, gateway, prefix):
+    """What etcd answers does not arrive, so whether the renewal came first is not known to the one that ends."""
+    with Proxy(etcd.members[0].endpoint) as proxy, contest(prefix, **DEFAULTS) as race:
+        leader = race.enter("a", _through(etcd, proxy))
+        leader.wait_to_lead()
+        before = one(gateway, race.lock.lease).mod_revision
+        proxy.black_hole(Way.TO_CLIENT)
+        eventually(lambda: one(gateway, race.lock.lease).mod_revision > before, within=10.0, what="a renewal")
+        leader.elector.request_stop()
+        stop = leader.wait_to_end()
+        assert (stop.reason, stop.released) == (StopReason.ASKED, False)
+        assert record_of(gateway, race.lock).holder_identity == ""
 
 
 def test_a_standby_that_never_led_ends_with_0_and_writes_nothing(etcd, gateway, prefix):

@@ -101,11 +101,17 @@ def _at_zero(pending: Unsettled | None) -> Unsettled | None:
     return Unsettled(plain(pending.transaction), first_sent=0.0, sent=0.0, next_copy=1.0)
 
 
+def _undated(record: LeaderRecord) -> LeaderRecord:
+    return replace(record, leader_transitions=0, takeover="", acquire_time="", renew_time="")
+
+
 def plain(transaction: Transaction) -> Transaction:
     """The same transaction without what is for display alone, and without the terms before."""
-    record = replace(transaction.record, leader_transitions=0, takeover="", acquire_time="", renew_time="")
+    record = _undated(transaction.record)
     if isinstance(transaction, Renew):
         return replace(transaction, record=record)
+    if isinstance(transaction, Release) and (overtaken := transaction.overtaken) is not None:
+        return replace(transaction, record=record, history=(), overtaken=_undated(overtaken))
     return replace(transaction, record=record, history=())
 
 
@@ -147,6 +153,9 @@ def transaction_key(transaction: Transaction) -> tuple[Any, ...]:
     match transaction:
         case Acquire():
             compares = (transaction.lease_revision, transaction.term_revision)
-        case Renew() | Release():
+        case Renew():
             compares = (transaction.lease_revision, transaction.token)
+        case Release():
+            overtaken = transaction.overtaken.renewal if transaction.overtaken is not None else ""
+            compares = (transaction.lease_revision, transaction.token, overtaken)
     return (type(transaction).__name__, transaction.record.renewal, transaction.term, *compares)

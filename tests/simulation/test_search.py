@@ -10,7 +10,7 @@ from lockd import store
 from lockd.candidacy import Candidacy
 from lockd.evidence import Evidence
 from lockd.fencing import Guard
-from lockd.ports import Compare, Field, Release
+from lockd.ports import Compare, Field, Release, Txn
 from tests.simulation import world
 from tests.simulation.canonical import unknown_fields
 from tests.simulation.search import Limits, Search, Violation
@@ -88,7 +88,8 @@ def changed(monkeypatch, change):
 
 
 def without(txn, keep):
-    return type(txn)(tuple(filter(keep, txn.compares)), txn.then, txn.otherwise)
+    otherwise = tuple(without(op, keep) if isinstance(op, Txn) else op for op in txn.otherwise)
+    return Txn(tuple(filter(keep, txn.compares)), txn.then, otherwise)
 
 
 def test_it_finds_a_release_that_does_not_compare_its_term(monkeypatch):

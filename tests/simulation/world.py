@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec.structs import replace
-
 from lockd.config import ElectionConfig
 from lockd.election import Election
 from lockd.errors import OutcomeUnknown
@@ -81,9 +79,7 @@ class World:
         number = self._numbers.setdefault(("transaction", transaction_key(transaction)), len(self.transactions))
         if number == len(self.transactions):
             self.transactions.append(transaction)
-            txn = to_txn(LOCK, transaction)
-            then = tuple(op for op in txn.then if getattr(op, "key", "") != LOCK.history)  # it decides nothing
-            self._txns.append(replace(txn, then=then))
+            self._txns.append(_without_history(to_txn(LOCK, transaction)))
         return number
 
     # --- what a candidate does ---
@@ -226,10 +222,15 @@ class World:
 
     def possible(self, space: int, number: int, *, deletions: bool) -> bool:
         """May it be committed, now or later? A revision that has passed never comes back, but an absent key may."""
-        return all(
-            self.spaces[space].holds(compare) or (deletions and compare.field is Field.MOD and compare.operand == 0)
-            for compare in self._txns[number].compares
-        )
+
+        def may(txn: Txn) -> bool:
+            holds = all(
+                self.spaces[space].holds(compare) or (deletions and compare.field is Field.MOD and compare.operand == 0)
+                for compare in txn.compares
+            )
+            return holds or any(may(op) for op in txn.otherwise if isinstance(op, Txn))
+
+        return may(self._txns[number])
 
     def rivals(self, space: int, number: int) -> bool:
         """Is it an acquire or a renewal that would be committed now?"""
@@ -271,6 +272,13 @@ class World:
         assert record.holder_identity == transaction.term.holder_identity, f"S2: it overwrites {record}: {transaction}"
         assert transaction.token == token, f"S2: it is of a term before {token}: {transaction}"
         assert transaction.term == self.begun_by(acquire), f"S2: it writes in the term of another: {transaction}"
+
+
+def _without_history(txn: Txn) -> Txn:
+    """It decides nothing."""
+    then = tuple(op for op in txn.then if getattr(op, "key", "") != LOCK.history)
+    otherwise = tuple(_without_history(op) if isinstance(op, Txn) else op for op in txn.otherwise)
+    return Txn(txn.compares, then, otherwise)
 
 
 def _whole(space: Keyspace) -> View:

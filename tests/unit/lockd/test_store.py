@@ -21,6 +21,7 @@ from lockd.ports import (
     Release,
     Renew,
     Seen,
+    Txn,
     TxnReply,
     View,
 )
@@ -76,7 +77,26 @@ def test_a_release_compares_what_is_mine_and_empties_both_keys():
     assert txn.otherwise == BOTH
 
 
-@pytest.mark.parametrize("transaction", [ACQUIRE, RENEW, RELEASE])
+OVERTAKES = replace(RELEASE, overtaken=replace(RECORD, renewal="n-2"))
+
+
+def test_a_release_that_overtakes_a_renewal_is_the_same_after_it():
+    rider = Put("/lockd/events/ns/6-9", b"stopped leading")
+    txn = to_txn(LOCK, OVERTAKES, (rider,))
+    alone = to_txn(LOCK, RELEASE, (rider,))
+    assert (txn.compares, txn.then) == (alone.compares, alone.then)
+    renewed = Compare(LOCK.lease, Field.VALUE, OVERTAKES.overtaken.encode())
+    assert txn.otherwise == (Txn((renewed, *MINE[1:]), alone.then, BOTH),)
+
+
+def test_it_succeeded_in_either_branch():
+    inner = TxnReply(succeeded=True, revision=20, replies=())
+    assert to_result(TxnReply(succeeded=False, revision=20, replies=(inner,))) == Applied(succeeded=True, revision=20)
+    inner = TxnReply(succeeded=False, revision=20, replies=(found(LOCK.lease, 12), GetReply(None)))
+    assert to_result(TxnReply(succeeded=False, revision=20, replies=(inner,))) == to_result(inner)
+
+
+@pytest.mark.parametrize("transaction", [ACQUIRE, RENEW, RELEASE, OVERTAKES])
 def test_a_copy_is_the_same_transaction(transaction):
     assert to_txn(LOCK, transaction) == to_txn(LOCK, transaction)
 
