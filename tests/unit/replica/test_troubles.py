@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import gc
 import re
+import statistics
 import tracemalloc
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ class Size:
         return [f"{kind}-{number}" for number in range(count)]
 
 
-TINY = Size(nodes=10, fine=80, hopeless=10, each=4)
+TINY = Size(nodes=10, fine=80, hopeless=10, each=4, rounds=10)
 SMALL = Size(nodes=20, fine=250, hopeless=30, each=6)
 LARGE = Size(nodes=1000, fine=8_850, hopeless=1000, each=50, rounds=2)
 
@@ -251,8 +251,10 @@ def test_memory_returns(size):
         finally:
             tracemalloc.stop()
         held = full[-1] - rest[-1]
-        # A leak is there in every round; some round or other makes room in what is bounded, such as dicts and caches.
-        assert min(after - before for before, after in pairwise(rest)) < held / 10, (full, rest)
+        # Dicts and caches fill in the first rounds, and any round may make room in one: a leak is what grows on.
+        some = min(4, size.rounds // 2)
+        grown = statistics.median(rest[-some:]) - statistics.median(rest[-2 * some : -some])
+        assert grown / some < held / 10, (full, rest)
 
 
 def empty(world):
