@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chaos.compose.cluster import ComposeCluster
+from chaos.compose.gathering import gather
 from chaos.compose.health import ask
 from chaos.compose.remedies import ComposeRemedies
 from chaos.faults.errors import NotAvailable
 from chaos.faults.fault import Need
-from component.process import Gone
 
 if TYPE_CHECKING:
     import threading
@@ -39,6 +39,7 @@ class AdoptedStanding:
         self._found = found
         self._plan = plan
         self._clock = clock
+        self._began = clock.wall()
 
     @contextlib.contextmanager
     def cluster(self, gateway: Gateway, lock: LockName) -> Iterator[Cluster]:
@@ -51,10 +52,9 @@ class AdoptedStanding:
         return ComposeRemedies(cluster)
 
     def gather(self) -> None:
-        """Have what containers wrote in the log folder; traces go where their owner sends them."""
-        for name, each in self._found.roster.everybody.items():
-            with contextlib.suppress(Gone):
-                (self._plan.logs / f"{name}.log").write_bytes(self._found.engine.logs(each.id))
+        """Have what containers wrote meanwhile in the log folder; traces go where their owner sends them."""
+        engine = self._found.engine
+        gather(engine, engine.containers(self._found.name), self._plan.logs, since=self._began)
 
 
 class AdoptedBackend:
@@ -72,7 +72,8 @@ class AdoptedBackend:
                 f"the project {self._found.name} was not made with what it takes ({', '.join(lacking)}): leave "
                 "--project out, and --backend compose makes one that was"
             )
-        return replace(plan, prefix=self._found.prefix, members=len(self._found.roster.members))
+        roster = self._found.roster
+        return replace(plan, prefix=self._found.prefix, members=len(roster.members), replicas=len(roster.replicas))
 
     @contextlib.contextmanager
     def standing(

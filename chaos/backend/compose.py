@@ -11,9 +11,10 @@ from chaos.backend.marker import mark
 from chaos.compose.bringing import Bringing, image
 from chaos.compose.cluster import ComposeCluster
 from chaos.compose.container import ROLE
+from chaos.compose.gathering import gather
 from chaos.compose.health import ask, failing
 from chaos.compose.project import ETCD_IMAGE, LOCKD_IMAGE, SIDECAR, Project
-from chaos.compose.remedies import ComposeRemedies, Remove
+from chaos.compose.remedies import ComposeRemedies, Remove, remove
 from chaos.compose.roster import ETCD, USUAL, Roster
 from chaos.compose.sidecar import Conversations, links
 from chaos.errors import Interrupted, NotStarted, TooSlow
@@ -22,6 +23,7 @@ from chaos.faults.errors import NotAvailable
 from chaos.faults.fault import Need
 from chaos.faults.guard import GuardProcess
 from component.process import Gone
+from lockd.errors import LockdError
 from lockd.etcd.loopback import free_ports
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from chaos.cluster.plan import Plan
     from chaos.compose.container import Container
     from chaos.compose.engine import Engine
+    from chaos.faults.guard import Promise
     from chaos.faults.remedies import Remedies
     from component.clock import Clock
     from lockd.etcd.gateway import Gateway
@@ -76,10 +79,7 @@ class ComposeStanding:
 
     def gather(self) -> None:
         """Have what containers wrote in the log folder; their traces are there already."""
-        roster = Roster.of(self._engine.containers(self._project.name))
-        for name, each in roster.everybody.items():
-            with contextlib.suppress(Gone):
-                (self._project.plan.logs / f"{name}.log").write_bytes(self._engine.logs(each.id))
+        gather(self._engine, self._engine.containers(self._project.name), self._project.plan.logs)
 
     def _sidecar(self) -> Container:
         found = [each for each in self._engine.containers(self._project.name) if each.labels.get(ROLE) == SIDECAR]
@@ -111,27 +111,31 @@ class ComposeBackend:
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(mode)  # containers write traces as a user of their own
         project = _project(plan)
-        bringing = Bringing(project)
+        bringing = Bringing(project, clock=clock)
         with GuardProcess() as guard:
             kept = guard.promise(Remove(project.name))  # if this process is killed
-            try:
-                yield self._up(project, bringing, clock, stop, progress)
-            finally:
-                bringing.down()
-                kept.release()
+            with self._taken_down(project, bringing, kept, clock):
+                bringing.up(stop)
+                roster = _await(self._engine, project, clock, stop, progress)
+                members = tuple(each.dialled(USUAL[ETCD]) for each in roster.members.values())
+                yield ComposeStanding(self._engine, project, members, clock)
 
-    def _up(
-        self,
-        project: Project,
-        bringing: Bringing,
-        clock: Clock,
-        stop: threading.Event,
-        progress: Callable[[Health], None],
-    ) -> ComposeStanding:
-        bringing.up()
-        roster = _await(self._engine, project, clock, stop, progress)
-        members = tuple(each.dialled(USUAL[ETCD]) for each in roster.members.values())
-        return ComposeStanding(self._engine, project, members, clock)
+    @contextlib.contextmanager
+    def _taken_down(self, project: Project, bringing: Bringing, kept: Promise, clock: Clock) -> Iterator[None]:
+        """Take it down at the end of the block; what its containers said of an error is in the log folder then."""
+        try:
+            yield
+        except BaseException as error:
+            if not isinstance(error, Interrupted | NotAvailable):
+                with contextlib.suppress(LockdError, OSError):
+                    gather(self._engine, self._engine.containers(project.name), project.plan.logs)
+            with contextlib.suppress(NotStarted):
+                bringing.down()
+            remove(self._engine, project.name, clock=clock)  # what was begun may have come to be meanwhile
+            kept.release()
+            raise
+        bringing.down()
+        kept.release()
 
 
 def _project(plan: Plan) -> Project:
@@ -173,4 +177,4 @@ def _await(
         if clock.wait(stop, STEP):
             raise Interrupted("stopped by a signal before the cluster was healthy; it is taken down")
         if clock.now() >= end:
-            raise TooSlow(f"not healthy within {PATIENCE:g} s: {seen}")
+            raise TooSlow(f"not healthy within {PATIENCE:g} s: {seen}; what they say is in {project.plan.logs}")

@@ -66,8 +66,10 @@ def is_dialled(address: str, *, timeout: float = TIMEOUT) -> bool:
 
 
 def status_of(url: str, path: str, *, timeout: float = TIMEOUT) -> int:
-    """The status code of a GET, 0 when there is no answer."""
+    """The status code of a GET, 0 when there is no answer, or nowhere to ask."""
     parts = urlsplit(url)
+    if not parts.netloc:
+        return 0
     connection = http.client.HTTPConnection(parts.netloc, timeout=timeout)
     if parts.scheme == "https":
         unchecked = ssl.create_default_context()

@@ -70,11 +70,13 @@ class Membership:
     Attributes:
         aliases: By which the others there find it.
         address: That it has there; "": none at the moment.
+        fixed: The addresses that its owner gave it there; none: whichever are free.
     """
 
     network: str
     aliases: tuple[str, ...] = ()
     address: str = ""
+    fixed: tuple[str, ...] = ()
 
 
 class Networks(Protocol):

@@ -6,12 +6,11 @@ import contextlib
 import signal
 from typing import TYPE_CHECKING, Final, Self
 
-from chaos.cluster.health import is_dialled
 from chaos.cluster.interface import Condition, Target
 from chaos.cluster.process import eventually
 from chaos.compose import signalling
-from chaos.compose.container import SERVES
 from chaos.compose.diary import Diary
+from chaos.compose.health import is_answered
 from chaos.compose.identities import Identities
 from chaos.compose.networks import ContainerNetworks
 from chaos.compose.roster import DAEMON, ETCD, REPLICA, USUAL, Roster, chosen
@@ -116,8 +115,14 @@ class ComposeCluster:
         return self._diary.told(container, what, since)
 
     def ends(self) -> tuple[End, ...]:
-        names = {each.id: name for name, each in self.roster().everybody.items()}
-        return self._diary.ends(names, self._identities.ran)
+        roster = self.roster()
+        replicas = {each.id: name for name, each in roster.replicas.items()}
+        daemons = {each.id: name for name, each in roster.daemons.items()}
+
+        def ran(container: str, began: int, ended: int) -> str:
+            return daemons.get(container) or self._identities.ran(container, began, ended)
+
+        return self._diary.ends({**replicas, **daemons}, ran)
 
     def networks(self) -> ContainerNetworks:
         return ContainerNetworks(self.engine, self.container)
@@ -153,7 +158,7 @@ class ComposeCluster:
         def shown() -> bool:
             everybody = (*self.replicas(), *self.etcd_members(), *self.daemons())
             found[:] = [each for each in everybody if each.name == target.name]
-            return any(self.condition(each) is Condition.RUNNING and is_dialled(each.address) for each in found)
+            return any(self.condition(each) is Condition.RUNNING and is_answered(each.address) for each in found)
 
         if not eventually(shown, clock=self._clock, within=STARTING):
             raise TooSlow(
@@ -183,7 +188,7 @@ class ComposeCluster:
         self._diary.end()
 
     def _send(self, target: Target, number: signal.Signals) -> None:
-        signalling.send(self.engine, self._present(target), number)
+        signalling.send(self.engine, self._present(target), number, clock=self._clock)
 
     def _present(self, target: Target) -> Container:
         """The container, if it still runs this very process.
@@ -217,8 +222,6 @@ class ComposeCluster:
         run = (container.id, container.started)
         if container.pid:
             self._pids[run] = container.pid
-        address = container.dialled(USUAL[role])
-        if role == REPLICA:
-            address = f"{container.labels.get(SERVES, 'http')}://{address}"
+        address = container.url(USUAL[role]) if role == REPLICA else container.dialled(USUAL[role])
         identity = self._identities.of(container) if role == REPLICA else name
         return Target(name, identity, self._pids.get(run, 0), container.started, address)

@@ -28,6 +28,9 @@ FOLDER: Final = "com.docker.compose.project.working_dir"
 NUMBER: Final = "com.docker.compose.container-number"
 ONE_OFF: Final = "com.docker.compose.oneoff"
 
+HOST_NETWORK: Final = "host"
+LOOPBACK: Final = "127.0.0.1"
+
 _STAMP: Final = re.compile(r"^(?P<second>[^.Z+]+)(?:\.(?P<fraction>\d{1,9})\d*)?(?P<zone>Z|[+-]\d\d:\d\d)$")
 
 
@@ -92,6 +95,8 @@ class Container:
     def dialled(self, usual: int) -> str:
         """`host:port` by which it is reached from here: a published port, else its own address; "": it isn't.
 
+        One that shares the network of its host is reached there.
+
         Args:
             usual: The port inside where its label names no other.
         """
@@ -99,8 +104,15 @@ class Container:
         port = int(written) if written.isdecimal() else usual
         if port in self.ports:
             return self.ports[port]
+        if any(each.network == HOST_NETWORK for each in self.networks):
+            return f"{LOOPBACK}:{port}"
         address = next((each.address for each in self.networks if each.address), "")
         return f"{address}:{port}" if address else ""
+
+    def url(self, usual: int) -> str:
+        """The same as a URL, `https` where its label says so; "": it isn't reached."""
+        dialled = self.dialled(usual)
+        return f"{self.labels.get(SERVES, 'http')}://{dialled}" if dialled else ""
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Self:
@@ -126,7 +138,7 @@ class Container:
             exit_code=int(state.get("ExitCode") or 0),
             ports=_ports(settings.get("Ports") or {}),
             networks=tuple(
-                Membership(name, tuple(_aliases(each, document["Id"])), each.get("IPAddress") or "")
+                Membership(name, tuple(_aliases(each, document["Id"])), each.get("IPAddress") or "", _fixed(each))
                 for name, each in sorted((settings.get("Networks") or {}).items())
             ),
             command=(*(config.get("Entrypoint") or ()), *(config.get("Cmd") or ())),
@@ -156,9 +168,23 @@ def _ports(document: Mapping[str, Any]) -> dict[int, str]:
     for written, bound in document.items():
         port, _, protocol = written.partition("/")
         if bound and protocol == "tcp":
-            host = bound[0].get("HostIp") or "127.0.0.1"
-            ports[int(port)] = f"{'127.0.0.1' if host in ('0.0.0.0', '::') else host}:{bound[0]['HostPort']}"
+            # a port that the engine chose need not be the same for both kinds of address
+            first = next((each for each in bound if ":" not in (each.get("HostIp") or "")), bound[0])
+            ports[int(port)] = f"{_host(first.get('HostIp') or LOOPBACK)}:{first['HostPort']}"
     return ports
+
+
+def _host(address: str) -> str:
+    """Of a URL: where a port that is bound to an address is dialled from this host."""
+    if address in ("0.0.0.0", "::"):
+        return LOOPBACK
+    return f"[{address}]" if ":" in address else address
+
+
+def _fixed(network: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the owner of a container wanted its addresses to be."""
+    given = network.get("IPAMConfig") or {}
+    return tuple(filter(None, (given.get("IPv4Address"), given.get("IPv6Address"))))
 
 
 def _aliases(network: Mapping[str, Any], container: str) -> list[str]:

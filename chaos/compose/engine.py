@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
-import struct
 import threading
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from chaos.compose.container import PROJECT, Container
+from chaos.compose.talk import Talk
 from component.process import Gone
 from lockd.errors import LockdError
 
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 TIMEOUT: Final = 20.0
 """Seconds that the engine may take to answer."""
 
-_HEAD: Final = struct.Struct(">B3xI")
-"""Before each piece of what a command says: by which stream, and how many bytes."""
-
 MISSING: Final = 404
+KILLED: Final = 137
 ENDED: Final = ("is not running", "is not connected to network", "not connected to the network")
 """What the engine says of a container that has ended meanwhile, whatever was asked of it."""
 
@@ -83,7 +81,7 @@ class Engine(Protocol):
         ...
 
     def run(self, id: str, words: Sequence[str]) -> tuple[int, str]:  # noqa: A002
-        """Run a command inside; its exit code and what it printed."""
+        """Run a command inside; its exit code and what it printed. It is killed, 137, when the container ends."""
         ...
 
     def talk(self, id: str, words: Sequence[str]) -> Wire:  # noqa: A002
@@ -122,12 +120,16 @@ class Engine(Protocol):
         """What happened to one container between two wall seconds, as far as the engine remembers."""
         ...
 
-    def logs(self, id: str) -> bytes:  # noqa: A002
-        """All that it wrote."""
+    def logs(self, id: str, since: float = 0.0) -> bytes:  # noqa: A002
+        """What it wrote since a moment in wall seconds; 0: all of it."""
         ...
 
-    def remove(self, project: str) -> None:
-        """Remove a compose project, whatever state it is in: its containers, networks and volumes."""
+    def remove(self, project: str) -> bool:
+        """Remove a compose project, whatever state it is in: its containers, networks and volumes, as far as they go.
+
+        Returns:
+            Was there nothing of it any more? Otherwise ask again: something may have been in the way of others.
+        """
         ...
 
 
@@ -172,14 +174,18 @@ class DockerEngine:
         with self._told(id):
             made = self._client.api.exec_create(id, list(words))
             said = self._client.api.exec_start(made["Id"])
-            code = self._client.api.exec_inspect(made["Id"])["ExitCode"]
+        try:
+            with self._told(id):
+                code = self._client.api.exec_inspect(made["Id"])["ExitCode"]
+        except Gone:
+            code = KILLED  # by what it did, perhaps
         return int(code or 0), said.decode(errors="replace")
 
     def talk(self, id: str, words: Sequence[str]) -> Wire:  # noqa: A002
         with self._told(id):
             made = self._client.api.exec_create(id, list(words), stdin=True, stderr=False)
             opened = self._client.api.exec_start(made["Id"], socket=True)
-        return _Talk(opened)
+        return Talk(opened, timeout=TIMEOUT)
 
     def pause(self, id: str) -> None:  # noqa: A002
         with self._told(id):
@@ -205,9 +211,13 @@ class DockerEngine:
     def join(self, id: str, membership: Membership) -> None:  # noqa: A002
         if any(each.network == membership.network for each in self.container(id).networks):
             return
+        four, six = (next((each for each in membership.fixed if (":" in each) is kind), None) for kind in (False, True))
         with self._told(id):
             self._client.api.connect_container_to_network(
-                id, membership.network, aliases=list(membership.aliases) or None
+                *(id, membership.network),
+                aliases=list(membership.aliases) or None,
+                ipv4_address=four,
+                ipv6_address=six,
             )
 
     def events(self, take: Callable[[Event], None]) -> Callable[[], None]:
@@ -237,24 +247,31 @@ class DockerEngine:
         found = (Event.of(document) for document in documents)
         return tuple(event for event in found if event is not None and event.container == container)
 
-    def logs(self, id: str) -> bytes:  # noqa: A002
+    def logs(self, id: str, since: float = 0.0) -> bytes:  # noqa: A002
         with self._told(id):
-            said: bytes = self._client.api.logs(id)
+            said: bytes = self._client.api.logs(id, since=since or None)
         return said
 
-    def remove(self, project: str) -> None:
+    def remove(self, project: str) -> bool:
         label = {"label": [f"{PROJECT}={project}"]}
         api = self._client.api
         with self._told(""):
-            for each in api.containers(all=True, filters=label):
-                with contextlib.suppress(Gone), self._told(each["Id"]):
-                    api.remove_container(each["Id"], force=True, v=True)
-            for each in api.networks(filters=label):
-                with contextlib.suppress(Gone), self._told(each["Id"]):
-                    api.remove_network(each["Id"])
-            for each in api.volumes(filters=label)["Volumes"] or ():
-                with contextlib.suppress(Gone), self._told(each["Name"]):
-                    api.remove_volume(each["Name"], force=True)
+            containers = [each["Id"] for each in api.containers(all=True, filters=label)]
+        for each in containers:
+            self._try(each, partial(api.remove_container, each, force=True, v=True))
+        with self._told(""):
+            networks = [each["Id"] for each in api.networks(filters=label)]
+            volumes = [each["Name"] for each in api.volumes(filters=label)["Volumes"] or ()]
+        for each in networks:
+            self._try(each, partial(api.remove_network, each))
+        for each in volumes:
+            self._try(each, partial(api.remove_volume, each, force=True))
+        return not (containers or networks or volumes)
+
+    def _try(self, what: str, step: Callable[[], object]) -> None:
+        """Do something that need not succeed; the others are to be done all the same."""
+        with contextlib.suppress(Gone, EngineError), self._told(what):
+            step()
 
     @contextlib.contextmanager
     def _told(self, container: str) -> Iterator[None]:
@@ -268,38 +285,6 @@ class DockerEngine:
             if container and any(said in str(error) for said in ENDED):
                 raise Gone(f"container {container[:12]} has ended") from error
             raise EngineError(explained(error, status)) from error
-
-
-class _Talk:
-    """A `Wire`: the raw stream of a command, in which what it says comes in frames with heads of eight bytes."""
-
-    def __init__(self, opened: Any) -> None:
-        self._opened = opened
-        self._socket: socket.socket = getattr(opened, "_sock", opened)
-        self._socket.settimeout(TIMEOUT)
-        self._left = 0
-
-    def sendall(self, data: bytes, /) -> None:
-        self._socket.sendall(data)
-
-    def recv(self, most: int, /) -> bytes:
-        if not self._left:
-            head = b""
-            while len(head) < _HEAD.size:
-                more = self._socket.recv(_HEAD.size - len(head))
-                if not more:
-                    return b""
-                head += more
-            self._left = _HEAD.unpack(head)[1]
-        data = self._socket.recv(min(most, self._left))
-        self._left -= len(data)
-        return data
-
-    def close(self) -> None:
-        with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
-        self._opened.close()
-        self._socket.close()
 
 
 def explained(error: Exception, status: int | None) -> str:

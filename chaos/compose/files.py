@@ -1,7 +1,8 @@
-"""Which project a compose file is that of: by what compose wrote on the containers. Pure."""
+"""Which project a compose file is that of: by what compose wrote on the containers."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,13 +18,10 @@ if TYPE_CHECKING:
 def project_of(file: Path, containers: Iterable[Container]) -> str:
     """The project whose containers were made from a file.
 
-    Args:
-        file: Absolute.
-
     Raises:
         NoCluster: None was, or those of several projects were.
     """
-    found = sorted({each.project for each in containers if each.project and file in _made_from(each)})
+    found = sorted({each.project for each in containers if each.project and _real(file) in _made_from(each)})
     if not found:
         raise NoCluster(f"no container was made from {file}: bring it up first, docker compose -f {file} up -d")
     if len(found) > 1:
@@ -31,6 +29,11 @@ def project_of(file: Path, containers: Iterable[Container]) -> str:
     return found[0]
 
 
-def _made_from(container: Container) -> list[Path]:
+def _made_from(container: Container) -> list[str]:
     folder = Path(container.labels.get(FOLDER, "/"))
-    return [folder / name for name in container.labels.get(FILES, "").split(",") if name]
+    return [_real(folder / name) for name in container.labels.get(FILES, "").split(",") if name]
+
+
+def _real(file: Path) -> str:
+    """One name for a file, by whatever way it was reached."""
+    return os.path.realpath(file)

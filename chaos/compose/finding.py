@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from chaos.compose.container import ROLE
@@ -46,7 +48,7 @@ class Found:
         if not dialled:
             raise NoCluster(
                 f"no running container of the project {self.name!r} is labelled {ROLE}={ETCD}, and no etcd is named: "
-                "label its members, or give --endpoints"
+                "label its members (chaosctl hurt takes --endpoints, too)"
             )
         return dialled
 
@@ -57,8 +59,8 @@ class Found:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Those of a replica."""
-        return next((each.command for each in self.roster.replicas.values()), ())
+        """Those of a replica, in the form `--name=value`."""
+        return next((flags_of(each.command) for each in self.roster.replicas.values()), ())
 
 
 def find(engine: Engine, *, project: str = "", file: Path | None = None) -> Found:
@@ -68,16 +70,37 @@ def find(engine: Engine, *, project: str = "", file: Path | None = None) -> Foun
         NoCluster: There is none, or nobody in it is labelled.
         EngineError: The engine can't be asked.
     """
-    name = project_of(file.absolute(), engine.containers()) if file is not None else project
+    name = project_of(file, engine.containers()) if file is not None else project
     return Found(engine, name, chosen(engine.containers(name), name))
 
 
 def prefix_of(replicas: Iterable[Container]) -> str:
     """The prefix that replicas were told: by a flag, else by a variable, else the usual one."""
     for each in replicas:
-        for word in reversed(each.command):
+        for word in reversed(flags_of(each.command)):
             if word.startswith(_FLAG):
                 return word.removeprefix(_FLAG)
         if each.environment.get(_VARIABLE):
             return each.environment[_VARIABLE]
     return PREFIX
+
+
+def flags_of(command: Iterable[str]) -> tuple[str, ...]:
+    """The flags in the words of a command, in the form `--name=value`, however they are written; a shell's line too."""
+    found: list[str] = []
+    waits = False
+    for word in chain.from_iterable(map(_parts, command)):
+        if word.startswith("--"):
+            found.append(word)
+        elif waits:
+            found[-1] += f"={word}"
+        waits = word.startswith("--") and "=" not in word
+    return tuple(found)
+
+
+def _parts(word: str) -> list[str]:
+    """A word, or the words of a line for a shell."""
+    try:
+        return shlex.split(word) if " " in word else [word]
+    except ValueError:
+        return [word]  # a script that quotes otherwise

@@ -6,6 +6,7 @@ What containers write is on this host at the same path as inside, so that a path
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,7 +33,7 @@ FIRST_DOOR: Final = 20000
 SIDECAR: Final = "links"
 """The service of the proxy; its label's role too."""
 
-_START: Final = 'exec "$$@" --trace-file={folder}/{name}.$$(date +%s%N).jsonl'
+_START: Final = 'exec "$@" --trace-file={beginning}$(date +%s%N).jsonl'
 """Each start writes a trace file of its own: the last line of the one before may be torn."""
 
 
@@ -122,11 +123,11 @@ class Project:
 
     def _client(self, name: str, role: str, words: tuple[str, ...]) -> dict[str, Any]:
         """What replicas and `lockd` have in common."""
-        start = _START.format(folder=self.plan.traces, name=name)
-        variables = dict(self.plan.environment.get(name, {}))
+        start = _START.format(beginning=shlex.quote(f"{self.plan.traces}/{name}."))
+        variables = {"LOCKD_PREFIX": self.plan.prefix, **self.plan.environment.get(name, {})}
         return {
             "image": self.lockd_image,
-            "command": ["sh", "-c", start, name, *(word.replace("$", "$$") for word in words)],
+            "command": [_kept(word) for word in ("sh", "-c", start, name, *words)],
             "hostname": name,
             "init": True,
             "restart": "unless-stopped",
@@ -135,10 +136,11 @@ class Project:
             "stop_grace_period": "20s",
             "environment": {
                 "ETCDCTL_ENDPOINTS": self._endpoints(name),
-                "LOCKD_PREFIX": self.plan.prefix,
-                **{key: value.replace("$", "$$") for key, value in variables.items()},
+                **{key: _kept(value) for key, value in variables.items()},
             },
-            "volumes": [f"{folder}:{folder}" for folder in self._shared()],
+            "volumes": [
+                {"type": "bind", "source": _kept(folder), "target": _kept(folder)} for folder in self._shared()
+            ],
             "read_only": True,
             "tmpfs": ["/tmp"],  # noqa: S108 - inside
         }
@@ -177,6 +179,11 @@ class Project:
             "labels": {ROLE: SIDECAR},
             "stop_grace_period": "2s",
         }
+
+
+def _kept(text: str) -> str:
+    """Compose takes a dollar for a variable."""
+    return text.replace("$", "$$")
 
 
 def _compact(document: dict[str, Any]) -> str:

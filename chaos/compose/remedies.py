@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from chaos.errors import TooSlow
+from component.clock import SystemClock
 from component.process import Gone
 
 if TYPE_CHECKING:
@@ -13,6 +16,14 @@ if TYPE_CHECKING:
 
     from chaos.cluster.interface import Membership, Target
     from chaos.compose.cluster import ComposeCluster
+    from chaos.compose.engine import Engine
+    from component.clock import Clock
+
+REMOVING: Final = 60.0
+"""Seconds that a project may take to be removed."""
+
+LOOK: Final = 1.0
+"""Seconds after which nothing may have come to be any more: compose may have asked for something before its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +80,24 @@ class Remove:
     def do(self) -> str:
         from chaos.compose.engine import DockerEngine  # noqa: PLC0415
 
-        DockerEngine().remove(self.project)
+        remove(DockerEngine(), self.project, clock=SystemClock())
         return f"the compose project {self.project} is removed"
+
+
+def remove(engine: Engine, project: str, *, clock: Clock) -> None:
+    """Remove a project until nothing is left of it, and nothing comes any more.
+
+    Raises:
+        TooSlow: Something is left; says how to remove it.
+        EngineError: The engine can't be asked.
+    """
+    never, before = threading.Event(), False
+    end = clock.now() + REMOVING
+    while not ((nothing := engine.remove(project)) and before):
+        if clock.now() >= end:
+            raise TooSlow(f"something of the compose project {project} is left: docker compose -p {project} down -v")
+        before = nothing
+        clock.wait(never, LOOK)
 
 
 class ComposeRemedies:

@@ -44,11 +44,20 @@ class Roster:
 
 
 def _named(role: str, containers: list[Container]) -> dict[str, Container]:
+    containers = _newest(containers)
     inorder = sorted(containers, key=lambda each: (natural(each.service or each.name), each.number))
     own = [each.service for each in inorder]
     fits = len(set(own)) == len(own) and all(re.fullmatch(rf"{role}-[1-9][0-9]{{0,2}}", name) for name in own)
     names = own if fits else [f"{role}-{number}" for number in range(1, len(own) + 1)]
     return dict(zip(names, inorder, strict=True))
+
+
+def _newest(containers: Iterable[Container]) -> list[Container]:
+    """One for each place: while compose makes a container anew, the one before is there for a moment still."""
+    found: dict[tuple[str, int], Container] = {}
+    for each in sorted(containers, key=lambda each: (each.running, each.started)):
+        found[each.service or each.id, each.number] = each
+    return list(found.values())
 
 
 def natural(text: str) -> tuple[tuple[int, str], ...]:

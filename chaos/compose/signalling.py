@@ -5,16 +5,19 @@ What `docker kill` ends, the engine takes for something that a person wants ende
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from component.clock import SystemClock
 from component.process import Gone, Process
 from lockd.errors import LockdError
 
 if TYPE_CHECKING:
     from chaos.compose.container import Container
     from chaos.compose.engine import Engine
+    from component.clock import Clock
 
 INITS: Final = ("docker-init", "tini", "dumb-init", "catatonit", "s6-svscan")
 """What may stand before the program as the first process, and hands it signals."""
@@ -28,6 +31,12 @@ _INSIDE: Final = (
 """Said to a shell inside: signal what the init process started; a first process of one's own takes no SIGKILL."""
 
 _UNKILLABLE: Final = 9
+_ENDED_WITH_IT: Final = 137
+"""What a command inside ends with when its container does."""
+
+APART: Final = 5.0
+"""Seconds by which the engine and the kernel may differ about when a process began."""
+
 _NO_SHELL: Final = (126, 127)
 
 
@@ -35,7 +44,7 @@ class Unreachable(LockdError):
     """The process inside a container can't be signalled; one line with the remedy."""
 
 
-def send(engine: Engine, container: Container, number: signal.Signals) -> None:
+def send(engine: Engine, container: Container, number: signal.Signals, *, clock: Clock | None = None) -> None:
     """Signal the process inside: as one of this host where it is one, else from inside by a shell.
 
     Raises:
@@ -45,7 +54,7 @@ def send(engine: Engine, container: Container, number: signal.Signals) -> None:
     """
     if not container.running:
         raise Gone(f"{container.name} has ended")
-    process = on_this_host(container)
+    process = on_this_host(container, clock or SystemClock())
     if process is not None:
         try:
             process.send(number)
@@ -60,20 +69,23 @@ def send(engine: Engine, container: Container, number: signal.Signals) -> None:
         )
     if code in _NO_SHELL:
         raise Unreachable(f"{container.name} has no shell to be killed by: run as root on the engine's host")
+    if code == _ENDED_WITH_IT and number is signal.SIGKILL:
+        return  # the shell had no time to say that it was done
     if code:
         raise Gone(f"{container.name} has ended ({' '.join(said.split())[:100]})")
 
 
-def on_this_host(container: Container) -> Process | None:
+def on_this_host(container: Container, clock: Clock) -> Process | None:
     """What the container runs, as a process of this host; None: its engine is elsewhere, as Docker Desktop's is.
 
-    Under an init process that is its first child: what crashes is the program.
+    Under an init process that is its first child: what crashes is the program. A process of this host that has the
+    pid of one elsewhere is told by when it began.
     """
     try:
         first = Process.of(container.pid)
     except Gone:
         return None
-    if not _is_first(container.pid):
+    if not _is_first(container.pid) or abs(began(first, clock) - container.started / 1e9) > APART:
         return None
     try:
         children = Path(f"/proc/{container.pid}/task/{container.pid}/children").read_text(encoding="ascii").split()
@@ -81,6 +93,11 @@ def on_this_host(container: Container) -> Process | None:
         return Process.of(int(children[0])) if children and name in INITS else first
     except (OSError, Gone):
         return first
+
+
+def began(process: Process, clock: Clock) -> float:
+    """When a process of this host did, in wall seconds."""
+    return clock.wall() - clock.now() + process.started / os.sysconf("SC_CLK_TCK")
 
 
 def _is_first(pid: int) -> bool:

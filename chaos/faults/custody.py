@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final, Self
 
 from chaos.cluster.supervisor import MARKER
 from chaos.faults import told
-from chaos.faults.errors import NotAvailable, NotHealed
+from chaos.faults.errors import NotApplied, NotAvailable, NotHealed
 from chaos.faults.fault import PATIENCE, Scene
 from chaos.faults.guard import GuardProcess
 from chaos.faults.remedies import Continue, LocalRemedies
 from component.clock import SystemClock
+from component.process import Gone
 
 if TYPE_CHECKING:
     import threading
@@ -122,7 +123,10 @@ class Custody:
         """
         if not self._marked and self._hurts_etcd(fault, targets):
             allow(self.scene.gateway, self.scene.lock.prefix)
-        applied = fault.apply(self.scene, targets)
+        try:
+            applied = fault.apply(self.scene, targets)
+        except Gone as error:
+            raise NotApplied(f"{fault.name}: {error}") from error
         if self.scene.folder is not None:
             told.tell(self.scene.folder, fault.name, targets, applied, until=self.scene.clock.wall())
         self._held.append(applied)

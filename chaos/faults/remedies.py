@@ -208,7 +208,8 @@ def decode(line: str) -> Remedy:
         document["reach"] = Reach(**{**reach, "endpoints": tuple(reach["endpoints"])})
     if "memberships" in document:
         document["memberships"] = tuple(
-            Membership(**{**each, "aliases": tuple(each["aliases"])}) for each in document["memberships"]
+            Membership(**{**each, "aliases": tuple(each["aliases"]), "fixed": tuple(each["fixed"])})
+            for each in document["memberships"]
         )
     remedy: Remedy = kind(**document)
     return remedy

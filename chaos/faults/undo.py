@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from chaos.faults.errors import NotHealed
+from component.process import Gone
 from lockd.errors import LockdError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Undo:
             step = self._steps.pop()
             try:
                 proofs.append(step())
-            except LockdError as error:
+            except (LockdError, Gone) as error:
                 problems.append(str(error))
                 failed.insert(0, step)
         self._steps = failed

@@ -9,6 +9,7 @@ import pytest
 from chaos.compose import signalling
 from chaos.compose.container import PROJECT, ROLE, SERVICE
 from chaos.compose.engine import DockerEngine
+from component.clock import SystemClock
 from tests.harness import engine as harness
 from tests.harness.engine_contract import EngineContract
 from tests.harness.wait import eventually
@@ -58,7 +59,7 @@ def test_from_inside_a_crash_is_one_too(cluster):
     engine = DockerEngine()
     replica = engine.container(cluster.replicas()[0].id)
     elsewhere = replace(replica, pid=0)
-    assert signalling.on_this_host(elsewhere) is None
+    assert signalling.on_this_host(elsewhere, SystemClock()) is None
     signalling.send(engine, elsewhere, signal.SIGKILL)
     eventually(lambda: engine.container(replica.id).started != replica.started, within=harness.WITHIN)
     cluster.whole()

@@ -116,8 +116,14 @@ class FakeEngine:
     def past(self, container: str, since: float, until: float) -> tuple[Event, ...]:
         return tuple(each for each in self.told if each.container == container and since <= each.at / SECOND <= until)
 
-    def logs(self, id: str) -> bytes:  # noqa: A002
+    def logs(self, id: str, since: float = 0.0) -> bytes:  # noqa: A002
         return f"{self.container(id).name}\n".encode()
+
+    def remove(self, project: str) -> bool:
+        there = [each.id for each in self.containers(project)]
+        for id in there:  # noqa: A001
+            del self.found[id]
+        return not there
 
     def _running(self, id: str) -> str:  # noqa: A002
         if not self.container(id).running:

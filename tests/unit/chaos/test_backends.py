@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from chaos.backend.adopted import AdoptedBackend
 from chaos.cluster.plan import Plan
-from chaos.compose.finding import Found, prefix_of
+from chaos.compose.finding import Found, flags_of, prefix_of
 from chaos.compose.roster import chosen
 from chaos.ctl import main
 from chaos.errors import NoCluster
@@ -14,6 +14,7 @@ from chaos.faults.fault import Need
 from chaos.scenario import loading
 from chaos.scenario.backends import BACKENDS, backends, reasons
 from chaos.scenario.faults import Registered
+from chaos.timing import Timing
 from tests.harness.containers import FakeEngine, container
 
 NOT_ON = {"defragment": "compose", "hung-collector": "compose", "isolate-leader": "local"}
@@ -92,6 +93,24 @@ def test_the_prefix_is_what_replicas_were_told():
     )
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("replica", "run", "--prefix=/mine", "--leader-elect-lease-duration=3s"),
+        ("replica", "run", "--prefix", "/mine", "--leader-elect-lease-duration", "3s", "--v", "2"),
+        ("sh", "-c", "exec replica run --prefix '/mine' --leader-elect-lease-duration=3s"),
+    ],
+)
+def test_flags_are_read_however_they_are_written(command):
+    one = found(command=command)
+    assert one.prefix == "/mine"
+    assert Timing.of_flags(one.flags).lease_duration == 3.0
+
+
+def test_a_line_that_is_none_of_a_shell_is_one_word():
+    assert flags_of(("sh", "-c", "it's --prefix=/mine", "--a=b")) == ("--a=b",)
+
+
 def test_a_project_without_an_etcd_says_what_to_name():
     with pytest.raises(NoCluster, match=r"labelled lockd\.role=etcd, .* --endpoints"):
         _ = found().endpoints
@@ -101,4 +120,5 @@ def test_a_project_that_is_there_can_not_be_given_links(tmp_path):
     backend = AdoptedBackend(found())
     with pytest.raises(NotAvailable, match=r"not made with what it takes \(links\)"):
         backend.equipped(Plan(folder=tmp_path), [Need.LINKS, Need.NETWORKS])
-    assert backend.equipped(Plan(folder=tmp_path), [Need.NETWORKS]).members == 0
+    plan = backend.equipped(Plan(folder=tmp_path), [Need.NETWORKS])
+    assert (plan.members, plan.replicas) == (0, 1)

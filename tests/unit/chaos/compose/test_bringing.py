@@ -3,14 +3,20 @@
 import json
 import os
 import subprocess
+import threading
 
 import pytest
 
 from chaos.cluster.plan import Plan
-from chaos.compose import command
+from chaos.compose import bringing, command
 from chaos.compose.bringing import FILE, Bringing
 from chaos.compose.project import Project
-from chaos.errors import NotStarted
+from chaos.errors import Interrupted, NotStarted
+from component.clock import SystemClock
+from component.process import Gone, Process
+from tests.harness.wait import eventually
+
+CLOCK = SystemClock()
 
 
 @pytest.fixture
@@ -37,10 +43,10 @@ def compose(tmp_path, monkeypatch):
 
 def test_the_file_is_what_the_project_says(project, compose, tmp_path):
     compose("1.29.2")
-    bringing = Bringing(project)
+    made = Bringing(project, clock=CLOCK)
     assert json.loads((tmp_path / FILE).read_text()) == project.document()
-    bringing.up()
-    bringing.down()
+    made.up(threading.Event())
+    made.down()
 
 
 @pytest.mark.parametrize(
@@ -55,7 +61,7 @@ def test_an_old_compose_or_none_is_one_line(project, compose, monkeypatch, versi
     if version is None:
         monkeypatch.setattr(command.shutil, "which", lambda _: None)
     with pytest.raises(NotStarted, match=rf"^{told}[^\n]+$"):
-        Bringing(project)
+        Bringing(project, clock=CLOCK)
 
 
 def test_a_compose_that_does_not_answer_is_one_line(project, compose, monkeypatch):
@@ -66,7 +72,7 @@ def test_a_compose_that_does_not_answer_is_one_line(project, compose, monkeypatc
 
     monkeypatch.setattr(command, "run", never)
     with pytest.raises(NotStarted, match=r"^docker-compose does not answer within 60 s: install[^\n]+$"):
-        Bringing(project)
+        Bringing(project, clock=CLOCK)
 
 
 @pytest.mark.parametrize(
@@ -79,4 +85,33 @@ def test_a_compose_that_does_not_answer_is_one_line(project, compose, monkeypatc
 def test_what_compose_says_is_explained_in_one_line(project, compose, said, told):
     compose("1.29.2", f"echo '{said}' >&2; exit 1")
     with pytest.raises(NotStarted, match=rf"^{told}[^\n]+$"):
-        Bringing(project).up()
+        Bringing(project, clock=CLOCK).up(threading.Event())
+
+
+def test_a_compose_that_is_stopped_ends_with_all_that_it_started(project, compose, tmp_path):
+    """As a plugin of docker it is a process of docker's."""
+    pids = tmp_path / "pids"
+    compose("1.29.2", f"/bin/sleep 1000 & echo $$ $! > {pids}.new; /bin/mv {pids}.new {pids}; wait")
+    stop = threading.Event()
+    watcher = threading.Thread(target=lambda: (eventually(pids.exists, within=60.0), stop.set()))
+    watcher.start()
+    with pytest.raises(Interrupted, match=r"^stopped by a signal before the cluster was up"):
+        Bringing(project, clock=CLOCK).up(stop)
+    watcher.join()
+    for pid in pids.read_text().split():
+        eventually(lambda pid=int(pid): ended(pid), within=60.0)
+
+
+def ended(pid):
+    try:
+        return not Process.of(pid).alive
+    except Gone:
+        return True
+
+
+def test_a_compose_that_takes_too_long_is_one_line(project, compose, monkeypatch):
+    compose("1.29.2", "/bin/sleep 1000")
+    monkeypatch.setattr(bringing, "PULLING", 0.0)
+    with pytest.raises(NotStarted, match=r"^compose up did not end within 0 s$") as raised:
+        Bringing(project, clock=CLOCK).up(threading.Event())
+    assert raised.value.code == 3

@@ -1,8 +1,9 @@
 """A cluster of containers, hurt on an engine without Docker."""
 
+import os
 import re
 import signal
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 import pytest
@@ -13,13 +14,14 @@ from chaos.compose.cluster import ComposeCluster
 from chaos.compose.diary import exit_code, stamp
 from chaos.compose.identities import matched
 from chaos.errors import NoCluster
-from component.process import Gone
+from component.clock import SystemClock
+from component.process import Gone, Process
 from lockd.candidate import Candidate
 from lockd.errors import StoreError
 from lockd.ports import KeyValue, LockName
 from lockd.record import LeaderRecord, display_time
-from tests.harness.clock import ManualClock
 from tests.harness.containers import BEGAN, SECOND, FakeEngine, container
+from tests.harness.hasty import HastyClock
 
 LOCK = LockName("/lockd", "kube-system", "kube-scheduler")
 
@@ -46,14 +48,6 @@ class Etcd:
         return SimpleNamespace(kvs=tuple(KeyValue(key, value, 1) for value in values))
 
 
-class Hasty(ManualClock):
-    """Whoever waits moves it on."""
-
-    def wait(self, stop, seconds):
-        self.advance(seconds)
-        return stop.is_set()
-
-
 @pytest.fixture
 def engine():
     return FakeEngine().add(
@@ -71,7 +65,7 @@ def etcd():
 
 @pytest.fixture
 def cluster(engine, etcd):
-    with ComposeCluster(engine, "p", etcd, LOCK, clock=Hasty()) as made:
+    with ComposeCluster(engine, "p", etcd, LOCK, clock=HastyClock()) as made:
         yield made
 
 
@@ -146,6 +140,13 @@ def test_a_paused_one_is_stopped_and_goes_on(cluster):
     assert cluster.condition(first) is Condition.RUNNING
 
 
+def test_ends_are_those_of_replicas_and_daemons(cluster, engine):
+    """As of processes: a member that a fault ended is no replica that was killed by nobody."""
+    for each in (*cluster.etcd_members(), *cluster.daemons()):
+        cluster.kill(each)
+    assert [(end.name, end.identity, end.code) for end in cluster.ends()] == [("lockd-1", "lockd-1", -9)]
+
+
 def test_what_the_engine_tells_is_evidence_to_the_nanosecond(cluster, engine):
     first = cluster.replicas()[0]
     cluster.kill(first)
@@ -194,6 +195,23 @@ def test_who_can_not_be_signalled_is_one_line(engine, said, error, told):
     engine.said = said
     with pytest.raises(error, match=re.escape(told)):
         signalling.send(engine, engine.containers()[0], signal.SIGKILL)
+
+
+def test_a_shell_that_ended_with_its_container_has_killed_it(engine):
+    engine.said = (137, "")
+    signalling.send(engine, engine.containers()[0], signal.SIGKILL)
+    with pytest.raises(Gone, match="has ended"):
+        signalling.send(engine, engine.containers()[0], signal.SIGTERM)
+
+
+def test_a_process_of_this_host_that_has_the_pid_of_one_elsewhere_is_left_alone(monkeypatch):
+    """An engine may be that of another host."""
+    monkeypatch.setattr(signalling, "_is_first", lambda _: True)
+    clock = SystemClock()
+    mine = signalling.began(Process.of(os.getpid()), clock)
+    here = container("replica-1", "replica", pid=os.getpid(), started=int(mine * SECOND))
+    assert signalling.on_this_host(here, clock) == Process.of(os.getpid())
+    assert signalling.on_this_host(replace(here, started=here.started - 60 * SECOND), clock) is None
 
 
 def test_a_project_that_went_away_is_no_cluster(cluster, engine):

@@ -99,3 +99,42 @@ def test_who_is_in_no_network_is_dialled_nowhere():
     document = copy.deepcopy(DOCUMENT)
     document["NetworkSettings"] = {"Ports": {}, "Networks": {}}
     assert Container.of(document).dialled(10259) == ""
+
+
+@pytest.mark.parametrize(
+    ("bound", "expected"),
+    [
+        ([{"HostIp": "", "HostPort": "1"}], "127.0.0.1:1"),
+        ([{"HostIp": "::", "HostPort": "2"}, {"HostIp": "0.0.0.0", "HostPort": "1"}], "127.0.0.1:1"),
+        ([{"HostIp": "::", "HostPort": "2"}], "127.0.0.1:2"),
+        ([{"HostIp": "::1", "HostPort": "2"}], "[::1]:2"),
+        ([{"HostIp": "192.0.2.1", "HostPort": "1"}], "192.0.2.1:1"),
+    ],
+)
+def test_a_published_port_is_dialled_where_it_is_bound(bound, expected):
+    document = copy.deepcopy(DOCUMENT)
+    document["NetworkSettings"]["Ports"] = {"10259/tcp": bound}
+    assert Container.of(document).dialled(10259) == expected
+
+
+def test_who_shares_the_network_of_the_host_is_dialled_there():
+    document = copy.deepcopy(DOCUMENT)
+    document["NetworkSettings"] = {"Ports": {}, "Networks": {"host": {"IPAddress": ""}}}
+    assert Container.of(document).dialled(10259) == "127.0.0.1:10259"
+
+
+def test_a_url_is_told_by_a_label_and_nobody_has_one_who_is_not_reached():
+    document = copy.deepcopy(DOCUMENT)
+    assert Container.of(document).url(10259) == "http://127.0.0.1:32001"
+    document["Config"]["Labels"]["lockd.serves"] = "https"
+    assert Container.of(document).url(10259) == "https://127.0.0.1:32001"
+    document["NetworkSettings"] = {"Ports": {}, "Networks": {}}
+    assert Container.of(document).url(10259) == ""
+
+
+def test_addresses_that_their_owner_chose_are_known():
+    document = copy.deepcopy(DOCUMENT)
+    assert Container.of(document).networks[0].fixed == ()
+    network = document["NetworkSettings"]["Networks"]["lockd_cluster"]
+    network["IPAMConfig"] = {"IPv4Address": "172.18.0.5", "IPv6Address": "fd00::5"}
+    assert Container.of(document).networks[0].fixed == ("172.18.0.5", "fd00::5")

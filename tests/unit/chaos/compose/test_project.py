@@ -14,7 +14,7 @@ FOLDER = Path("/run/cluster-1")
 
 
 def project(**fields):
-    plan = Plan(folder=FOLDER, **{"members": 3, "replicas": 2, "daemons": 1, **fields})
+    plan = Plan(**{"folder": FOLDER, "members": 3, "replicas": 2, "daemons": 1, **fields})
     names = (*Project(plan=plan, name="").members(), *plan.names(), *plan.daemon_names())
     return Project(plan=plan, name="p", ports={name: 30000 + index for index, name in enumerate(names)})
 
@@ -44,7 +44,18 @@ def test_each_start_writes_a_trace_of_its_own_where_this_host_finds_it():
     one = services()["replica-1"]
     assert one["command"][:2] == ["sh", "-c"]
     assert f"--trace-file={FOLDER}/trace/replica-1.$$(date +%s%N).jsonl" in one["command"][2]
-    assert one["volumes"] == [f"{FOLDER}/trace:{FOLDER}/trace"]
+    assert one["volumes"] == [shared("trace")]
+
+
+def shared(name, folder=FOLDER):
+    """At the same path on this host and inside."""
+    return {"type": "bind", "source": f"{folder}/{name}", "target": f"{folder}/{name}"}
+
+
+def test_a_folder_may_be_called_what_it_likes():
+    one = services(folder=Path("/run/a b:c/$x"))["replica-1"]
+    assert "--trace-file='/run/a b:c/$$x/trace/replica-1.'$$(date" in one["command"][2]
+    assert one["volumes"] == [shared("trace", "/run/a b:c/$$x")]
 
 
 def test_flags_of_the_plan_come_last_and_dollars_are_kept_from_compose():
@@ -76,7 +87,7 @@ def test_with_links_each_has_doors_of_its_own():
 
 def test_a_library_is_shared_where_one_is_preloaded():
     given = services(environment={"replica-1": {"LD_PRELOAD": f"{FOLDER}/clocks/x.so"}})["replica-1"]
-    assert f"{FOLDER}/clocks:{FOLDER}/clocks" in given["volumes"]
+    assert shared("clocks") in given["volumes"]
     assert given["environment"]["LD_PRELOAD"] == f"{FOLDER}/clocks/x.so"
 
 

@@ -1,12 +1,14 @@
 """Who is who in a compose project."""
 
+from pathlib import Path
+
 import pytest
 
 from chaos.compose.container import FILES, FOLDER, ONE_OFF
 from chaos.compose.files import project_of
 from chaos.compose.roster import Roster, chosen, natural
 from chaos.errors import NoCluster
-from tests.harness.containers import container
+from tests.harness.containers import BEGAN, SECOND, container
 
 
 def names(roster):
@@ -63,6 +65,16 @@ def test_numbers_in_names_count_as_numbers():
     assert sorted(["n10", "n9", "n"], key=natural) == ["n", "n9", "n10"]
 
 
+def test_one_that_is_made_anew_keeps_its_name_while_the_one_before_is_there():
+    old = container("replica-1", "replica", id="old", running=False)
+    new = container("replica-1", "replica", id="new", started=BEGAN + SECOND)
+    for both in ((old, new), (new, old)):
+        found = Roster.of([*both, container("replica-2", "replica")])
+        assert {name: each.id[:3] for name, each in found.replicas.items()} == {"replica-1": "new", "replica-2": "p-r"}
+    one = [container("", "replica", id=name) for name in "ab"]  # of no service
+    assert len(Roster.of(one).replicas) == 2
+
+
 def made(project, files, folder="/home/u"):
     return container("web", project=project, labels={FILES: files, FOLDER: folder})
 
@@ -82,3 +94,12 @@ def test_a_file_of_nobody_or_of_several_is_one_line(tmp_path):
         project_of(file, [])
     with pytest.raises(NoCluster, match=r"name one by --project: a, b$"):
         project_of(file, [made("b", str(file)), made("a", str(file))])
+
+
+def test_a_file_may_be_named_by_any_way_to_it(tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    mine = [made("mine", str(tmp_path / "here" / "compose.yml"))]
+    for way in ("compose.yml", "../here/compose.yml", "../link/compose.yml"):
+        assert project_of(Path(way), mine) == "mine"

@@ -14,6 +14,7 @@ from chaos.faults.errors import NotApplied, NotAvailable, NotHealed
 from chaos.faults.fault import Kind
 from chaos.faults.guard import GuardProcess
 from chaos.spans import read_folder
+from component.process import Gone
 from lockd.ports import KeyValue, LockName
 
 LOCK = LockName("/lockd", "kube-system", "kube-scheduler")
@@ -172,3 +173,14 @@ def test_of_a_project_that_is_not_ours_only_etcd_asks_for_its_owner_s_word(done,
         else:
             own.apply(fault, targets)
     assert done == ([] if refused else ["apply one", "heal one"])
+
+
+def test_what_ended_before_is_no_fault_and_no_traceback(custody, done):
+    """As a container that somebody removed meanwhile."""
+
+    def gone(*_):
+        raise Gone("container 1234 is not there any more")
+
+    fault = SimpleNamespace(name="pause", aims=frozenset(), apply=gone)
+    with pytest.raises(NotApplied, match=r"^pause: container 1234 is not there any more$"), custody:
+        custody.apply(fault)

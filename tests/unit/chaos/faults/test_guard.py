@@ -20,7 +20,7 @@ EACH = (
     Unpause("c" * 64),
     Revive("c" * 64),
     Remove("lockd-chaos-1"),
-    Rejoin("c" * 64, (Membership("lockd_cluster", ("replica-1",), "172.18.0.4"), Membership("other"))),
+    Rejoin("c" * 64, (Membership("n", ("replica-1",), "172.18.0.4", ("172.18.0.4",)), Membership("other"))),
 )
 
 

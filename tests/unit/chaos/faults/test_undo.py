@@ -4,6 +4,7 @@ import pytest
 
 from chaos.faults.errors import NotApplied, NotHealed
 from chaos.faults.undo import Undo
+from component.process import Gone
 
 
 def steps(done, *names):
@@ -66,3 +67,16 @@ def test_a_step_without_a_proof_is_not_told():
     undo.add(lambda: "")
     undo.add(lambda: "seen")
     assert undo() == "seen"
+
+
+def test_a_step_whose_process_has_gone_keeps_no_other_from_it():
+    def gone():
+        raise Gone("it was removed")
+
+    done = []
+    undo = Undo()
+    undo.add(lambda: done.append("first") or "first")
+    undo.add(gone)
+    with pytest.raises(NotHealed, match=r"^it was removed$"):
+        undo()
+    assert done == ["first"]
