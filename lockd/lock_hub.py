@@ -214,9 +214,10 @@ class SharedRecordStore:
         mine.done(result)
         if following is not None:
             self._try(key, following)
-        elif isinstance(result, Applied):
+        elif isinstance(result, Applied) and held:
+            refused = _to_others(mine.transaction, result)
             for one in held:
-                one.done(_to_others(mine.transaction, result))
+                one.done(refused)
 
 
 def _to_others(winner: Acquire, result: Applied) -> Applied:

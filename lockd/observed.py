@@ -102,11 +102,11 @@ class Observed:
         """This and the history of a whole read, if it is of the term as it stands here."""
         if view.history is None:
             return self
-        whole = replace(self, read_revision=max(self.read_revision, view.revision))
+        revision = max(self.read_revision, view.revision)
         if self.term is None or view.term.mod_revision != self.term.mod_revision:
-            return whole
+            return replace(self, read_revision=revision)
         entries = parse_history(view.history.value, view.history.mod_revision)
-        return replace(whole, history=entries, history_term=view.term.mod_revision)
+        return replace(self, read_revision=revision, history=entries, history_term=view.term.mod_revision)
 
     def with_candidate(self, identity: str, value: bytes | None) -> Observed:
         """This and a candidate's key; who carries a mark is on its way out, and stands by no more."""

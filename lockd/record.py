@@ -9,6 +9,7 @@ import json
 import math
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 HISTORY_LIMIT: Final = 100
@@ -16,6 +17,9 @@ HISTORY_LIMIT: Final = 100
 
 TEXT_LIMIT: Final = 300
 """Characters kept of each text in it: whatever somebody put there, the next acquire must fit into a transaction."""
+
+SEEN_AT_A_TIME: Final = 8
+"""Values of a kind that are parsed once for all contenders of a process: they see the same ones at about one time."""
 
 TAKEOVERS: Final = ("first", "release", "expiry", "evidence")
 
@@ -107,6 +111,7 @@ class LeaderRecord:
         )
 
     @classmethod
+    @lru_cache(maxsize=SEEN_AT_A_TIME)
     def parse(cls, value: bytes) -> LeaderRecord | None:
         """The record, or None when it can't be trusted to name a holder and a duration. No bytes: nobody holds it."""
         document = _load(value or b"{}")
@@ -168,6 +173,7 @@ class TermValue:
         return _encode({"holderIdentity": self.holder_identity, "acquisition": self.acquisition})
 
     @classmethod
+    @lru_cache(maxsize=SEEN_AT_A_TIME)
     def parse(cls, value: bytes) -> TermValue | None:
         document = _load(value)
         if not isinstance(document, dict):
@@ -227,6 +233,7 @@ def encode_history(entries: tuple[HistoryEntry, ...]) -> bytes:
     )
 
 
+@lru_cache(maxsize=SEEN_AT_A_TIME)
 def parse_history(value: bytes | None, mod_revision: int) -> tuple[HistoryEntry, ...]:
     """The entries, oldest first; the token that an acquire couldn't write is filled in. Unreadable: none."""
     document = _load(value) if value is not None else None
