@@ -62,7 +62,10 @@ class ElectionTelemetry:
 
     def step(self, before: Election, after: Election, now: float) -> None:
         """Tell what changed between two values of the election; log lines of one that leads carry its anchor's ids."""
-        with tracing.attached(after.traceparent if after.led or before.led else None):
+        if not (after.led or before.led):
+            self._step(before, after, now)
+            return
+        with tracing.attached(after.traceparent):
             self._step(before, after, now)
 
     def _step(self, before: Election, after: Election, now: float) -> None:
