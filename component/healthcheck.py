@@ -9,6 +9,7 @@ import click
 
 from component.console import FAILED, leave, say
 from component.durations import DURATION
+from component.options import with_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +94,4 @@ def healthcheck_command(flag: str, port: int, *, asks: str) -> click.Command:
         click.option("--tls", is_flag=True, help="It serves TLS; its certificate is not checked."),
         click.option("--timeout", type=DURATION, default="2s", show_default=True, help="When to give up."),
     )
-    command: Callable[..., None] = run
-    for option in reversed(options):
-        command = option(command)
-    return click.command("healthcheck")(command)
+    return click.command("healthcheck")(with_options(run, options))

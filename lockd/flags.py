@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from component.durations import DURATION
+from component.options import with_options
 from lockd.errors import ConfigError
 from lockd.etcd.connection import DEFAULT_ENDPOINTS, Connection
 from lockd.etcd.tls import credentials
@@ -60,25 +60,20 @@ def connection_options(command: F) -> F:
     A flag wins over its environment variable, which is etcdctl's own where etcdctl has one. What can't be used raises
     Usage.
     """
+    return with_options(command, _OPTIONS, _connection)
 
-    @functools.wraps(command)
-    def checked(*args: Any, **values: Any) -> Any:
-        user, password = _user(values.pop("user"), values.pop("password"))
-        fields = {name: values.pop(name) for name in ("cacert", "cert", "key", "command_timeout")}
-        endpoints = tuple(part.strip() for part in values.pop("endpoints").split(",") if part.strip())
-        try:
-            connection = Connection(endpoints=endpoints, user=user, password=password, **fields)
-            if connection.secure:
-                credentials(connection)
-        except ConfigError as error:
-            raise Usage("; ".join(error.problems)) from error
-        return command(*args, connection=connection, **values)
 
-    decorated: Any = checked
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    result: F = decorated
-    return result
+def _connection(values: dict[str, Any]) -> dict[str, Any]:
+    user, password = _user(values.pop("user"), values.pop("password"))
+    fields = {name: values.pop(name) for name in ("cacert", "cert", "key", "command_timeout")}
+    endpoints = tuple(part.strip() for part in values.pop("endpoints").split(",") if part.strip())
+    try:
+        connection = Connection(endpoints=endpoints, user=user, password=password, **fields)
+        if connection.secure:
+            credentials(connection)
+    except ConfigError as error:
+        raise Usage("; ".join(error.problems)) from error
+    return {"connection": connection}
 
 
 _OPTIONS: Final = (

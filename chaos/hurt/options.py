@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from chaos.hurt.places import Whereabouts
+from component.options import with_options
 from lockd.flags import DEFAULT_PREFIX, PREFIX
 
 if TYPE_CHECKING:
@@ -49,29 +49,22 @@ def place_options(command: F) -> F:
 
     A folder in the environment is left aside where a project is named.
     """
+    return with_options(command, _OPTIONS, _where)
 
-    @functools.wraps(command)
-    def named(*args: Any, **values: Any) -> Any:
-        fields = {name: values.pop(name) for name in ("lock", "prefix", "cacert", "cert", "key")}
-        folder, project, file = values.pop("folder"), values.pop("project"), values.pop("file")
-        endpoints = tuple(part.strip() for part in values.pop("endpoints").split(",") if part.strip())
-        if project and file is not None:
-            raise click.UsageError("--project and --compose-file name the same thing: give one of them")
-        if folder is None and not project and file is None:
-            raise click.UsageError(
-                "no cluster is named: give --dir (env var: 'CHAOSCTL_DIR'), --project or --compose-file"
-            )
-        where = Whereabouts(
-            folder=None if project or file is not None else folder,
-            project=project,
-            file=file,
-            endpoints=endpoints,
-            **fields,
-        )
-        return command(*args, where=where, **values)
 
-    decorated: Any = named
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    result: F = decorated
-    return result
+def _where(values: dict[str, Any]) -> dict[str, Any]:
+    fields = {name: values.pop(name) for name in ("lock", "prefix", "cacert", "cert", "key")}
+    folder, project, file = values.pop("folder"), values.pop("project"), values.pop("file")
+    endpoints = tuple(part.strip() for part in values.pop("endpoints").split(",") if part.strip())
+    if project and file is not None:
+        raise click.UsageError("--project and --compose-file name the same thing: give one of them")
+    if folder is None and not project and file is None:
+        raise click.UsageError("no cluster is named: give --dir (env var: 'CHAOSCTL_DIR'), --project or --compose-file")
+    where = Whereabouts(
+        folder=None if project or file is not None else folder,
+        project=project,
+        file=file,
+        endpoints=endpoints,
+        **fields,
+    )
+    return {"where": where}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -11,6 +10,7 @@ import click
 
 from chaos.backend.local import LocalBackend
 from chaos.scenario.backends import BACKENDS, COMPOSE, LOCAL
+from component.options import with_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,22 +69,17 @@ class Chosen:
 
 def backend_options(command: F) -> F:
     """Give a command those options, as `chosen` (Chosen)."""
+    return with_options(command, _OPTIONS, _chosen)
 
-    @functools.wraps(command)
-    def named(*args: Any, **values: Any) -> Any:
-        name, project, file = (values.pop(each) for each in ("backend", "project", "file"))
-        if project and file is not None:
-            raise click.UsageError("--project and --compose-file name the same thing: give one of them")
-        adopted = bool(project) or file is not None
-        if adopted and name == LOCAL:
-            raise click.UsageError("a compose project is no local cluster: leave --backend local out")
-        return command(*args, chosen=Chosen(name or (COMPOSE if adopted else LOCAL), project, file), **values)
 
-    decorated: Any = named
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    result: F = decorated
-    return result
+def _chosen(values: dict[str, Any]) -> dict[str, Any]:
+    name, project, file = (values.pop(each) for each in ("backend", "project", "file"))
+    if project and file is not None:
+        raise click.UsageError("--project and --compose-file name the same thing: give one of them")
+    adopted = bool(project) or file is not None
+    if adopted and name == LOCAL:
+        raise click.UsageError("a compose project is no local cluster: leave --backend local out")
+    return {"chosen": Chosen(name or (COMPOSE if adopted else LOCAL), project, file)}
 
 
 _OPTIONS: Final = (

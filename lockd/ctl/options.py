@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from component.options import with_options
 from lockd.config import name_problems
 from lockd.flags import connection_options
 
@@ -45,6 +46,4 @@ def lock_options(command: Callable[..., Any]) -> Callable[..., Any]:
         form("json", "yaml"),
         connection_options,
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return with_options(command, options)

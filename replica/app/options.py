@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from component.durations import DURATION, format_duration
+from component.options import with_options
 from replica.app.presence_flags import PRESENCE_FLAGS
 from replica.app.refused import REFUSED_FLAGS
 from replica.app.scheme import LEASES, lock_problem
@@ -157,9 +158,7 @@ _FLAGS: tuple[Callable[..., Any], ...] = (
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the flags of `replica run` to a click command."""
-    for flag in reversed(_FLAGS):
-        command = flag(command)
-    return command
+    return with_options(command, _FLAGS)
 
 
 def given_names() -> frozenset[str]:
