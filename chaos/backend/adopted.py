@@ -12,19 +12,31 @@ from chaos.compose.health import ask
 from chaos.compose.remedies import ComposeRemedies
 from chaos.faults.errors import NotAvailable
 from chaos.faults.fault import Need
+from chaos.faults.place import Place
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Collection, Iterator
+    from pathlib import Path
 
     from chaos.cluster.health import Health
-    from chaos.cluster.interface import Cluster
     from chaos.cluster.plan import Plan
     from chaos.compose.finding import Found
-    from chaos.faults.remedies import Remedies
     from component.clock import Clock
     from lockd.etcd.gateway import Gateway
     from lockd.ports import LockName
+
+
+@contextlib.contextmanager
+def entered(found: Found, gateway: Gateway, lock: LockName, *, folder: Path | None, clock: Clock) -> Iterator[Place]:
+    """A project that is there already as a place for faults: those of etcd ask for its owner's word.
+
+    Raises:
+        EngineError: The engine can't be asked.
+    """
+    with ComposeCluster(found.engine, found.name, gateway, lock, clock=clock) as made:
+        remedies = ComposeRemedies(made)
+        yield Place(cluster=made, gateway=gateway, lock=lock, remedies=remedies, folder=folder, marked=False)
 
 
 class AdoptedStanding:
@@ -32,7 +44,6 @@ class AdoptedStanding:
 
     has_data = False
     stays = True
-    marked = False
 
     def __init__(self, found: Found, plan: Plan, clock: Clock) -> None:
         self.endpoints = found.endpoints
@@ -42,14 +53,9 @@ class AdoptedStanding:
         self._began = clock.wall()
 
     @contextlib.contextmanager
-    def cluster(self, gateway: Gateway, lock: LockName) -> Iterator[Cluster]:
-        with ComposeCluster(self._found.engine, self._found.name, gateway, lock, clock=self._clock) as made:
-            yield made
-
-    def remedies(self, cluster: Cluster) -> Remedies:
-        if not isinstance(cluster, ComposeCluster):
-            raise TypeError(f"{type(cluster).__name__} is no cluster of containers")
-        return ComposeRemedies(cluster)
+    def place(self, gateway: Gateway, lock: LockName) -> Iterator[Place]:
+        with entered(self._found, gateway, lock, folder=self._plan.folder, clock=self._clock) as place:
+            yield place
 
     def gather(self) -> None:
         """Have what containers wrote meanwhile in the log folder; traces go where their owner sends them."""

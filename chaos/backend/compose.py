@@ -22,6 +22,7 @@ from chaos.faults import clocks
 from chaos.faults.errors import NotAvailable
 from chaos.faults.fault import Need
 from chaos.faults.guard import GuardProcess
+from chaos.faults.place import Place
 from component.process import Gone
 from lockd.errors import LockdError
 from lockd.etcd.loopback import free_ports
@@ -31,12 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from chaos.cluster.health import Health
-    from chaos.cluster.interface import Cluster
     from chaos.cluster.plan import Plan
     from chaos.compose.container import Container
     from chaos.compose.engine import Engine
     from chaos.faults.guard import Promise
-    from chaos.faults.remedies import Remedies
     from component.clock import Clock
     from lockd.etcd.gateway import Gateway
     from lockd.ports import LockName
@@ -52,7 +51,6 @@ class ComposeStanding:
 
     has_data = False
     stays = False
-    marked = True
 
     def __init__(self, engine: Engine, project: Project, endpoints: tuple[str, ...], clock: Clock) -> None:
         self.endpoints = endpoints
@@ -61,21 +59,18 @@ class ComposeStanding:
         self._clock = clock
 
     @contextlib.contextmanager
-    def cluster(self, gateway: Gateway, lock: LockName) -> Iterator[Cluster]:
+    def place(self, gateway: Gateway, lock: LockName) -> Iterator[Place]:
         plan, name = self._project.plan, self._project.name
         with contextlib.ExitStack() as undo:
             through = None
             if plan.proxied:
                 through = links(undo.enter_context(Conversations(self._engine, self._sidecar)))
             mark(gateway, plan.prefix, f"chaosctl run, compose project {name}", clock=self._clock)
-            yield undo.enter_context(
+            cluster = undo.enter_context(
                 ComposeCluster(self._engine, name, gateway, lock, links=through, clock=self._clock)
             )
-
-    def remedies(self, cluster: Cluster) -> Remedies:
-        if not isinstance(cluster, ComposeCluster):
-            raise TypeError(f"{type(cluster).__name__} is no cluster of containers")
-        return ComposeRemedies(cluster)
+            remedies = ComposeRemedies(cluster)
+            yield Place(cluster=cluster, gateway=gateway, lock=lock, remedies=remedies, folder=plan.folder)
 
     def gather(self) -> None:
         """Have what containers wrote in the log folder; their traces are there already."""

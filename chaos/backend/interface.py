@@ -10,10 +10,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from chaos.cluster.health import Health
-    from chaos.cluster.interface import Cluster
     from chaos.cluster.plan import Plan
     from chaos.faults.fault import Need
-    from chaos.faults.remedies import Remedies
+    from chaos.faults.place import Place
     from component.clock import Clock
     from lockd.etcd.gateway import Gateway
     from lockd.ports import LockName
@@ -26,20 +25,14 @@ class Standing(Protocol):
         endpoints: etcd's members, as they are dialled from here.
         has_data: Does etcd's data lie in the plan's folder?
         stays: Does the cluster go on after the run? Then what clients made of it is removed.
-        marked: Does all of it carry the marker that allows faults? Otherwise only what hurts etcd asks for it.
     """
 
     endpoints: tuple[str, ...]
     has_data: bool
     stays: bool
-    marked: bool
 
-    def cluster(self, gateway: Gateway, lock: LockName) -> AbstractContextManager[Cluster]:
-        """The cluster to be hurt; leave the context when nobody asks it any more."""
-        ...
-
-    def remedies(self, cluster: Cluster) -> Remedies:
-        """What heals it without us."""
+    def place(self, gateway: Gateway, lock: LockName) -> AbstractContextManager[Place]:
+        """Where faults are applied; leave the context when nobody asks it any more."""
         ...
 
     def gather(self) -> None:

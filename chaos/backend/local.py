@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from chaos.cluster import launch
 from chaos.cluster.local import LocalCluster
 from chaos.faults import equipment
+from chaos.faults.place import Place
 from chaos.faults.remedies import LocalRemedies
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from chaos.cluster.health import Health
-    from chaos.cluster.interface import Cluster
     from chaos.cluster.plan import Plan
     from chaos.faults.fault import Need
     from component.clock import Clock
@@ -28,7 +28,6 @@ class LocalStanding:
 
     has_data = True
     stays = False
-    marked = True
 
     def __init__(self, plan: Plan, endpoints: tuple[str, ...], clock: Clock) -> None:
         self.endpoints = endpoints
@@ -36,11 +35,10 @@ class LocalStanding:
         self._clock = clock
 
     @contextlib.contextmanager
-    def cluster(self, gateway: Gateway, lock: LockName) -> Iterator[Cluster]:
-        yield LocalCluster(self._plan.folder, gateway, lock=f"{lock.namespace}/{lock.name}", clock=self._clock)
-
-    def remedies(self, cluster: Cluster) -> LocalRemedies:  # noqa: ARG002  # all is told in the folder
-        return LocalRemedies(self._plan.folder)
+    def place(self, gateway: Gateway, lock: LockName) -> Iterator[Place]:
+        folder = self._plan.folder
+        cluster = LocalCluster(folder, gateway, lock=f"{lock.namespace}/{lock.name}", clock=self._clock)
+        yield Place(cluster=cluster, gateway=gateway, lock=lock, remedies=LocalRemedies(folder), folder=folder)
 
     def gather(self) -> None:
         """They write there themselves."""

@@ -11,22 +11,20 @@ from chaos.faults import told
 from chaos.faults.errors import NotApplied, NotAvailable, NotHealed
 from chaos.faults.fault import PATIENCE, Scene
 from chaos.faults.guard import GuardProcess
-from chaos.faults.remedies import Continue, LocalRemedies
+from chaos.faults.remedies import Continue
 from component.clock import SystemClock
 from component.process import Gone
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Sequence
-    from pathlib import Path
     from types import TracebackType
 
-    from chaos.cluster.interface import Cluster, Target
+    from chaos.cluster.interface import Target
     from chaos.faults.fault import Applied, Fault
-    from chaos.faults.remedies import Remedies
+    from chaos.faults.place import Place
     from component.clock import Clock
     from lockd.etcd.gateway import Gateway
-    from lockd.ports import LockName
 
 TIMEOUT: Final = 5.0
 """Seconds that etcd may take to say whether faults are allowed."""
@@ -44,13 +42,8 @@ class Custody:
 
     def __init__(
         self,
-        cluster: Cluster,
-        gateway: Gateway,
-        lock: LockName,
+        place: Place,
         *,
-        folder: Path | None,
-        remedies: Remedies | None = None,
-        marked: bool = True,
         stop: threading.Event,
         random: chance.Random | None = None,
         clock: Clock | None = None,
@@ -60,28 +53,23 @@ class Custody:
         """Do nothing yet.
 
         Args:
-            gateway: To the members directly.
-            folder: The cluster's; None: it has none.
-            remedies: What heals this cluster without us; by default those of a local one.
-            marked: Must the cluster carry the marker that allows faults, whatever they are? Otherwise only those of
-                etcd, and of all of it, ask for it.
             stop: Gives up applying at once; the block is to be left then.
             tell: Gets one line for each fault that could not be healed in the end.
         """
         self._guard = GuardProcess()
-        self._marked = marked
+        self._marked = place.marked
         self._tell = tell
         self._held: list[Applied] = []
         self.scene = Scene(
-            cluster=cluster,
-            gateway=gateway,
-            lock=lock,
+            cluster=place.cluster,
+            gateway=place.gateway,
+            lock=place.lock,
             clock=clock or SystemClock(),
             stop=stop,
             random=random or chance.Random(),  # noqa: S311  # no secret is drawn
-            folder=folder,
+            folder=place.folder,
             guard=self._guard,
-            remedies=remedies if remedies is not None else LocalRemedies(folder),
+            remedies=place.remedies,
             patience=patience,
         )
 

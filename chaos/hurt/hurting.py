@@ -81,20 +81,7 @@ def hurt(
     """
     with contextlib.ExitStack() as undo:
         place = undo.enter_context(where.opened(clock))
-        custody = undo.enter_context(
-            Custody(
-                place.cluster,
-                place.gateway,
-                place.lock,
-                folder=place.folder,
-                remedies=place.remedies,
-                marked=place.marked,
-                stop=stop,
-                random=random,
-                clock=clock,
-                tell=tell,
-            )
-        )
+        custody = undo.enter_context(Custody(place, stop=stop, random=random, clock=clock, tell=tell))
         role = asked.role
         targets = () if role is None else resolve(role, cast(role, place.cluster), random.random())
         applied = custody.apply(asked.fault, targets)

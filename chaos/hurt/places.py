@@ -6,13 +6,13 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from chaos.backend.adopted import entered
 from chaos.cluster import state as files
 from chaos.cluster.local import LocalCluster
-from chaos.compose.cluster import ComposeCluster
 from chaos.compose.engine import DockerEngine
 from chaos.compose.finding import find
-from chaos.compose.remedies import ComposeRemedies
 from chaos.errors import NoCluster
+from chaos.faults.place import Place
 from chaos.faults.remedies import LocalRemedies
 from lockd.etcd.connection import Connection
 from lockd.etcd.gateway import Gateway
@@ -23,26 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from chaos.cluster.interface import Cluster
-    from chaos.faults.remedies import Remedies
     from component.clock import Clock
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """A cluster that is there already.
-
-    Attributes:
-        folder: Its own; None: it has none.
-        marked: Must all of it carry the marker key? Otherwise only what hurts etcd asks for it.
-    """
-
-    cluster: Cluster
-    gateway: Gateway
-    lock: LockName
-    remedies: Remedies
-    folder: Path | None
-    marked: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +73,6 @@ class Whereabouts:
             lock=LockName(state.prefix, *self._names),
             remedies=LocalRemedies(folder),
             folder=folder,
-            marked=True,
         )
 
     def _docked(self, undo: contextlib.ExitStack, clock: Clock) -> Place:
@@ -103,15 +83,7 @@ class Whereabouts:
             clock,
         )
         lock = LockName(self.prefix or found.prefix, *self._names)
-        cluster = undo.enter_context(ComposeCluster(found.engine, found.name, gateway, lock, clock=clock))
-        return Place(
-            cluster=cluster,
-            gateway=gateway,
-            lock=lock,
-            remedies=ComposeRemedies(cluster),
-            folder=None,
-            marked=False,
-        )
+        return undo.enter_context(entered(found, gateway, lock, folder=None, clock=clock))
 
     @property
     def _names(self) -> tuple[str, str]:

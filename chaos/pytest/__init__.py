@@ -94,13 +94,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(scope="session")
 def _ha_session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     """The clusters of this process, ended in the end."""
-    from chaos.pytest.session import Session  # noqa: PLC0415 - the first that takes time
+    from chaos.pytest.session import begun  # noqa: PLC0415 - the first that takes time
 
     config = request.config
-    asked = options.options_of(config)
-    worker = getattr(config, "workerinput", {}).get("workerid", "")
-    folder = tmp_path_factory.mktemp("ha") if asked.folder is None else asked.folder.absolute() / worker
-    session = config.stash[SESSION] = Session(asked, folder)
+    session = config.stash[SESSION] = begun(config, tmp_path_factory)
     config.pluginmanager.register(session, "chaos.pytest.session")  # it hears of Ctrl-C
     yield session
     session.close()

@@ -30,7 +30,7 @@ def choose(options: Options) -> Chosen:
     if options.project and options.compose_file is not None:
         raise ConfigError(("--ha-project and --ha-compose-file name the same thing: give one of them",))
     if adopted and options.backend == LOCAL:
-        raise ConfigError(("a compose project is no local cluster: give --ha-backend compose",))
+        raise ConfigError(("a compose project is no local cluster: leave --ha-backend local out",))
     return Chosen(options.backend, options.project, options.compose_file)
 
 

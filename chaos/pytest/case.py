@@ -13,6 +13,7 @@ from chaos.pytest.judging import AssertNoStaleWrites
 from chaos.pytest.leading import WaitForLeader
 from chaos.pytest.timeline import Seen, timeline
 from chaos.record import Exit, Record
+from component.process import Gone
 from lockd.errors import LockdError
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ class Case:
 
     Args:
         name: Of the test, as pytest has it: what is left to chance is drawn from it, so it is the same in each run.
-
         told: Gets each failover that is measured.
         fresh: Does the cluster end with the test?
     """
@@ -74,10 +74,10 @@ class Case:
 
     def lines(self) -> Iterator[str]:
         """What happened since the test began, for people."""
-        yield f"{self.cluster.shape}; its logs are in {self.cluster.folder / 'log'}"
+        yield f"{self.cluster.told}; its logs are in {self.cluster.folder / 'log'}"
         try:
             yield from timeline(self._seen())
-        except LockdError as error:
+        except (LockdError, OSError, Gone) as error:
             yield f"its history can't be read: {error}"
 
     def keep(self, folder: Path, problem: str) -> Path:
@@ -98,7 +98,7 @@ class Case:
             actions=tuple(each for injury in self.hurt.injuries for each in actions(injury)),
             exits=tuple(ends),
             timing=self.cluster.timing,
-            members=self.cluster.shape.members,
+            members=self.cluster.members,
             locks=(self.cluster.shape.lock,),
             until=self._pool.clock.now(),
             settled=False,

@@ -10,6 +10,7 @@ from chaos.auditor import Auditor
 from chaos.cluster.sweeping import swept
 from chaos.faults.errors import NotAvailable
 from chaos.pytest.backends import ensure
+from chaos.pytest.settings import counted
 from chaos.runner.steady import SteadyState
 from chaos.scenario.backends import COMPOSE
 from chaos.timing import Timing
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from chaos.backend.interface import Standing
     from chaos.cluster.interface import Cluster, Target
-    from chaos.faults.remedies import Remedies
+    from chaos.faults.place import Place
     from chaos.pytest.settings import Shape
     from chaos.runner.choosing import Chosen
     from component.clock import Clock
@@ -46,28 +47,42 @@ class HaCluster:
     """A cluster under test.
 
     Attributes:
-        cluster: What can be asked of it, and done to it: see `chaos.cluster.interface`.
-        gateway: To etcd's members, past all links.
-        lock: What its replicas contend for.
+        place: Where faults are applied to it.
         folder: Its logs and traces.
         timing: Of its elections.
+        members: How many etcd members it has.
+        told: What it is, in words. What the user's own project is need not be what was asked for.
         auditor: Has read etcd's history from its first revision on.
         traced: Do its replicas write traces that are read here?
-        standing, remedies: How its backend made it, and what heals it without us.
+        standing: As its backend made it.
     """
 
     shape: Shape
-    cluster: Cluster
+    place: Place = field(repr=False)
     connection: Connection
-    gateway: Gateway
-    lock: LockName
     folder: Path
     timing: Timing
     traced: bool
+    members: int
+    told: str
     auditor: Auditor = field(repr=False)
     standing: Standing = field(repr=False)
-    remedies: Remedies = field(repr=False)
     steady: SteadyState = field(repr=False)
+
+    @property
+    def cluster(self) -> Cluster:
+        """What can be asked of it, and done to it: see `chaos.cluster.interface`."""
+        return self.place.cluster
+
+    @property
+    def gateway(self) -> Gateway:
+        """To etcd's members, past all links."""
+        return self.place.gateway
+
+    @property
+    def lock(self) -> LockName:
+        """What its replicas contend for."""
+        return self.place.lock
 
     @property
     def prefix(self) -> str:
@@ -137,20 +152,19 @@ def raised(chosen: Chosen, shape: Shape, folder: Path, *, stop: threading.Event,
         undo.callback(gateway.close)
         namespace, _, name = shape.lock.partition("/")
         lock = LockName(plan.prefix, namespace, name)
-        cluster = undo.enter_context(standing.cluster(gateway, lock))
+        place = undo.enter_context(standing.place(gateway, lock))
         auditor = undo.enter_context(Auditor(gateway, plan.prefix, clock=clock))
         auditor.history(within=READ)  # what was before is brought before anything is done, and its moments tell nothing
         yield HaCluster(
             shape=shape,
-            cluster=cluster,
+            place=place,
             connection=connection,
-            gateway=gateway,
-            lock=lock,
             folder=folder,
             timing=Timing.of_flags(chosen.flags()) if adopted else shape.timing,
-            traced=not (shape.service or adopted),
+            traced=backend.traced and not shape.service,
+            members=plan.members,
+            told=f"{counted(plan.replicas, plan.members)} of a project that stays" if adopted else str(shape),
             auditor=auditor,
             standing=standing,
-            remedies=standing.remedies(cluster),
-            steady=SteadyState(cluster, gateway, Idle(), clock=clock),
+            steady=SteadyState(place.cluster, gateway, Idle(), clock=clock),
         )

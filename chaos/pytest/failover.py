@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 from chaos.cluster.health import status_of
 from chaos.effect import Effect
 from chaos.errors import Interrupted, TooSlow
+from chaos.faults.errors import NotAvailable
 from chaos.ledger import Ledger
 from chaos.measure import accounts
 from chaos.measure.phases import Phases, successions
 from chaos.pytest.leading import STEP, takeovers
 from chaos.record import Action, Record
 from component.backoff import Backoff
+from lockd.errors import ConfigError
 
 if TYPE_CHECKING:
     import threading
@@ -34,6 +36,8 @@ READ: Final = 60.0
 
 LOOK: Final = Backoff(initial=0.05, maximum=0.5)
 """Seconds between two looks at what processes wrote, each of which reads all of it."""
+
+PHASES: Final = ("released", "detected", "elected", "warm", "first_bind", "served")
 
 SHIFT: Final = "shift-clock"
 """The fault after which a process has a clock of its own."""
@@ -76,8 +80,7 @@ class Failover:
 
     def phases(self) -> dict[str, float]:
         """The phases that were reached, in seconds, in their order."""
-        names = ("released", "detected", "elected", "warm", "first_bind", "served")
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+        return {name: value for name in PHASES if (value := getattr(self, name)) is not None}
 
     def document(self) -> dict[str, Any]:
         """For JSON."""
@@ -129,7 +132,7 @@ class MeasureFailover:
             fault: As for `hurt`, with its role and parameters.
             probe: What a client does; its first true answer after the fault ends `served`. An exception is an answer
                 that is not true. None: the new leader's `/leader` says 200.
-            until: A phase that must be reached, too: `warm` (the default for replicas) or `first_bind`.
+            until: A phase that must be reached, too: `warm` (the default for replicas), `first_bind` ...
             within: Seconds for all of it; None: what it may take at most, with room for a busy machine.
 
         Raises:
@@ -138,7 +141,7 @@ class MeasureFailover:
         """
         __tracebackhide__ = True  # what went wrong is told in one line; the test is what is to be seen
         within = self._cluster.patience if within is None else within
-        wanted = until or ("warm" if self._cluster.traced else "")
+        wanted = self._wanted(until)
         old = self._wait_for_leader(within=within)
         with self._hurt(fault, role, **parameters) as injury:
             if role == "leader":
@@ -156,6 +159,14 @@ class MeasureFailover:
                 found = self._found(injury, old, new, served.at)
         self._told(found)
         return found
+
+    def _wanted(self, until: str) -> str:
+        __tracebackhide__ = True
+        if until and until not in PHASES:
+            raise ConfigError((f"until: no failover has {until!r}: it has {', '.join(PHASES)}",))
+        if until == "warm" and not self._cluster.traced:
+            raise NotAvailable("until='warm': nobody tells when caches are warm, which only traces of replicas do")
+        return until or ("warm" if self._cluster.traced else "")
 
     def _pause(self, end: float, otherwise: str, seconds: float = STEP) -> None:
         __tracebackhide__ = True

@@ -165,20 +165,8 @@ class Hurt:
                     self.heal(injury)
 
     def _begin(self) -> Custody:
-        cluster = self._cluster
-        self._custody = self._undo.enter_context(
-            Custody(
-                cluster.cluster,
-                cluster.gateway,
-                cluster.lock,
-                folder=cluster.folder,
-                remedies=cluster.remedies,
-                marked=cluster.standing.marked,
-                stop=self._stop,
-                random=self._random,
-                clock=self._clock,
-            )
-        )
+        opened = Custody(self._cluster.place, stop=self._stop, random=self._random, clock=self._clock)
+        self._custody = self._undo.enter_context(opened)
         return self._custody
 
     def _fit(self, fault: Fault) -> None:

@@ -12,6 +12,7 @@ from chaos.pytest.backends import Missing
 from chaos.pytest.case import Case
 from chaos.pytest.missing import leave_out
 from chaos.pytest.reporting import CASE, EVIDENCE, PROPERTY, evidence
+from component.process import Gone
 from lockd.errors import LockdError
 
 if TYPE_CHECKING:
@@ -29,12 +30,13 @@ def lent(item: pytest.Item, session: Session) -> Iterator[Case]:
             case = item.stash[CASE] = _case(item, session, undo)
         except Missing as error:
             leave_out(str(error), session.options.missing)
-        except (LockdError, OSError) as error:
+        except (LockdError, OSError, Gone) as error:
+            session.spare()  # what its processes say is there
             pytest.fail(f"no cluster: {error}", pytrace=False)
         yield case
         try:
             case.end()
-        except LockdError as error:
+        except (LockdError, OSError, Gone) as error:
             problem = f"the cluster is not as it was before the test: {error}"
             item.stash[EVIDENCE] = evidence(case, session, f"{item.nodeid}: {problem}")
             session.pool.discard(case.cluster)

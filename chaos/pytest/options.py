@@ -101,15 +101,18 @@ def options_of(config: pytest.Config, environment: dict[str, str] | None = None)
     from lockd.errors import ConfigError  # noqa: PLC0415 - only once a test wants a cluster
 
     environment = dict(os.environ) if environment is None else environment
-    backend = config.getoption("ha_backend") or config.getini("ha_backend") or "local"
+    project, compose_file, folder = (config.getoption(f"ha_{name}") for name in ("project", "compose_file", "dir"))
+    # a project that is named is what is wanted, whatever is usual here
+    usual = "compose" if project or compose_file is not None else config.getini("ha_backend") or "local"
+    backend = config.getoption("ha_backend") or usual
     if backend not in BACKENDS:
         raise ConfigError((f"ha_backend: {backend!r} is none of {', '.join(BACKENDS)}",))
     return Options(
         backend=backend,
-        project=config.getoption("ha_project"),
-        compose_file=config.getoption("ha_compose_file"),
+        project=project,
+        compose_file=compose_file,
         missing=config.getoption("ha_missing") or ("fail" if environment.get("CI") else "skip"),
-        folder=config.getoption("ha_dir"),
+        folder=None if folder is None else config.invocation_params.dir / folder,
         keep=config.getoption("ha_keep"),
     )
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 from typing import TYPE_CHECKING, Final
 
+import pytest
+
 from chaos.pytest.backends import choose
+from chaos.pytest.options import options_of
 from chaos.pytest.pool import Pool
-from lockd.errors import LockdError
+from component.process import Gone
+from lockd.errors import ConfigError, LockdError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +22,7 @@ if TYPE_CHECKING:
     from chaos.pytest.options import Options
 
 _ODD: Final = re.compile(r"[^\w.\[\]-]+", re.ASCII)
+_NUMBER: Final = re.compile(r"-1$")
 LONGEST: Final = 120
 """Characters of a folder's name."""
 
@@ -40,17 +46,28 @@ class Session:
         self.pool.stop.set()
 
     def keep(self, case: Case, problem: str, *, failed: bool = True) -> tuple[Path | None, str]:
-        """Write down what shows how a test went.
+        """Write down what shows how a test went, where nothing is kept yet.
 
         Returns:
             Where it is; None: nowhere, and why.
         """
-        self._failed = self._failed or failed
+        if failed:
+            self.spare()
         name = _ODD.sub("-", case.name).strip("-")[-LONGEST:]
         try:
-            return case.keep(self._folder / "kept" / name, problem), ""
-        except (LockdError, OSError) as error:
+            folder = _new(self._folder / "kept" / name)
+        except OSError as error:
             return None, str(error)
+        try:
+            return case.keep(folder, problem), ""
+        except (LockdError, OSError, Gone) as error:
+            with contextlib.suppress(OSError):
+                folder.rmdir()  # nothing was written
+            return None, str(error)
+
+    def spare(self) -> None:
+        """Leave the clusters' folders where they are: somebody was told to look there."""
+        self._failed = True
 
     def close(self) -> None:
         """End all clusters. What nobody needs any more is removed."""
@@ -60,13 +77,34 @@ class Session:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _next_folder(self) -> Path:
-        number = 1
-        while True:
-            folder = self._folder / f"cluster-{number}"
-            try:
-                folder.mkdir(parents=True)
-            except FileExistsError:
-                number += 1
-            else:
-                self._clusters.append(folder)
-                return folder
+        folder = _new(self._folder / "cluster-1")
+        self._clusters.append(folder)
+        return folder
+
+
+def begun(config: pytest.Config, temporary: pytest.TempPathFactory) -> Session:
+    """That of this process. What can't be meant fails each test that wants a cluster, in one line."""
+    try:
+        asked = options_of(config)
+        worker = getattr(config, "workerinput", {}).get("workerid", "")
+        return Session(asked, temporary.mktemp("ha") if asked.folder is None else asked.folder / worker)
+    except ConfigError as error:
+        pytest.fail(f"no cluster: {error}", pytrace=False)
+
+
+def _new(folder: Path) -> Path:
+    """A folder that was not there, of that name or with the next number.
+
+    Raises:
+        OSError: It can't be made.
+    """
+    number = 1
+    made = folder
+    while True:
+        try:
+            made.mkdir(parents=True)
+        except FileExistsError:
+            number += 1
+            made = folder.with_name(f"{_NUMBER.sub('', folder.name)}-{number}")
+        else:
+            return made

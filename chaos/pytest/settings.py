@@ -118,9 +118,13 @@ class Shape:
         return frozenset(need for name, need in NEEDS.items() if getattr(self, name))
 
     def __str__(self) -> str:
-        kind = "services" if self.service else "replicas"
         extras = "".join(f", {name}" for name in (*NEEDS, "defaults") if getattr(self, name))
-        return f"{self.replicas} {kind} on {self.members} etcd member{'s' * (self.members > 1)}{extras}"
+        return f"{counted(self.replicas, self.members, 'services' if self.service else 'replicas')}{extras}"
+
+
+def counted(replicas: int, members: int, kind: str = "replicas") -> str:
+    """How large a cluster is, in words."""
+    return f"{replicas} {kind} on {members} etcd member{'s' * (members != 1)}"
 
 
 _WORDS: Final[Mapping[type, str]] = {

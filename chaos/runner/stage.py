@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from chaos.cluster.health import Health
     from chaos.cluster.interface import Cluster, Target
     from chaos.cluster.plan import Plan
-    from chaos.faults.remedies import Remedies
+    from chaos.faults.place import Place
     from chaos.roles import Role
     from chaos.scenario.model import Scenario
     from chaos.timing import Timing
@@ -44,17 +44,13 @@ class Stage:
 
     Attributes:
         standing: The cluster as its backend made it.
-        remedies: What heals it without us.
-        gateway: To the members directly.
+        place: Where its faults are applied.
         stop: Gives up at once.
     """
 
     plan: Plan
     standing: Standing
-    cluster: Cluster
-    remedies: Remedies
-    gateway: Gateway
-    lock: LockName
+    place: Place
     auditor: Auditor
     signals: Signals
     sights: Sights
@@ -63,6 +59,10 @@ class Stage:
     timing: Timing
     clock: Clock
     stop: threading.Event
+
+    @property
+    def cluster(self) -> Cluster:
+        return self.place.cluster
 
     def cast(self, role: Role) -> Cast:
         """Who is who at this moment, as far as the role needs it. Nobody who has ended; who leads is by the watch."""
@@ -114,7 +114,7 @@ def stage(
 
         gateway = connect("chaos")
         auditor = undo.enter_context(Auditor(gateway, plan.prefix, clock=clock))
-        signals, cluster = Signals(), undo.enter_context(standing.cluster(gateway, lock))
+        signals, place = Signals(), undo.enter_context(standing.place(gateway, lock))
         sights = Sights("/".join(LOCK), signals)
         _follow(connect("chaos-sights"), plan.prefix, sights)
         clients = workload(scenario.workload, connect("chaos-workload"), plan, timing, clock=clock)
@@ -126,15 +126,12 @@ def stage(
         yield Stage(
             plan=plan,
             standing=standing,
-            cluster=cluster,
-            remedies=standing.remedies(cluster),
-            gateway=gateway,
-            lock=lock,
+            place=place,
             auditor=auditor,
             signals=signals,
             sights=sights,
             workload=clients,
-            steady=SteadyState(cluster, gateway, clients, clock=clock),
+            steady=SteadyState(place.cluster, gateway, clients, clock=clock),
             timing=timing,
             clock=clock,
             stop=stop,

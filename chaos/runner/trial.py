@@ -81,18 +81,8 @@ class Trial:
             WorkloadFailed, StoreError, NoCluster: It can't go on.
         """
         chance = random.Random(self._plan.seed)  # noqa: S311 - what is drawn is to be drawn again
-        with Custody(
-            self._stage.cluster,
-            self._stage.gateway,
-            self._stage.lock,
-            folder=self._stage.plan.folder,
-            remedies=self._stage.remedies,
-            marked=self._stage.standing.marked,
-            stop=self._stage.stop,
-            random=chance,
-            clock=self._clock,
-            tell=self._problems.append,
-        ) as custody:
+        stop, tell = self._stage.stop, self._problems.append
+        with Custody(self._stage.place, stop=stop, random=chance, clock=self._clock, tell=tell) as custody:
             custody.prepare()
             began = self._clock.now()
             self._perform(custody, began)

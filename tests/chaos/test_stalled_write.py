@@ -12,8 +12,9 @@ from chaos.faults.custody import Custody
 from chaos.faults.effect import Effect, Moment, shown
 from chaos.faults.errors import NotApplied, NotAvailable
 from chaos.faults.fault import Kind
+from chaos.faults.place import Place
 from chaos.faults.processes import resume
-from chaos.faults.remedies import Continue
+from chaos.faults.remedies import Continue, LocalRemedies
 from chaos.faults.undo import Undo
 from lockd.ports import LockName
 from tests.chaos.planted.stalled_write import VARIABLE
@@ -70,6 +71,14 @@ def cluster(tmp_path):
         yield made
 
 
+def place(cluster):
+    folder = cluster.plan.folder
+    lock = LockName(cluster.plan.prefix, "kube-system", "kube-scheduler")
+    return Place(
+        cluster=cluster.cluster, gateway=cluster.gateway, lock=lock, remedies=LocalRemedies(folder), folder=folder
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_what_was_decided_before_a_stall_is_refused_after_it(cluster):
@@ -88,8 +97,7 @@ def test_what_was_decided_before_a_stall_is_refused_after_it(cluster):
             failures.append(error)
 
     creator = threading.Thread(target=create, daemon=True)
-    lock = LockName(cluster.plan.prefix, "kube-system", "kube-scheduler")
-    with Custody(cluster.cluster, cluster.gateway, lock, folder=cluster.plan.folder, stop=NEVER) as custody:
+    with Custody(place(cluster), stop=NEVER) as custody:
         creator.start()
         applied = custody.apply(StallBeforeWrite(), [leader])
         assert "stands before a bind" in applied.proof
@@ -108,8 +116,7 @@ def test_what_was_decided_before_a_stall_is_refused_after_it(cluster):
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_a_leader_without_a_bind_to_send_is_not_stalled(cluster):
-    lock = LockName(cluster.plan.prefix, "kube-system", "kube-scheduler")
-    custody = Custody(cluster.cluster, cluster.gateway, lock, folder=cluster.plan.folder, stop=NEVER, patience=1.0)
+    custody = Custody(place(cluster), stop=NEVER, patience=1.0)
     leader = cluster.leader()
     with custody, pytest.raises(NotApplied, match="had no bind to send"):
         custody.apply(StallBeforeWrite(), [leader])

@@ -11,6 +11,7 @@ from chaos.cluster.interface import Condition, End, Target
 from chaos.errors import TooSlow
 from chaos.faults.effect import Effect, Moment, always, never
 from chaos.faults.errors import NotHealed
+from chaos.faults.place import Place
 from chaos.history import Stamp
 from chaos.pytest.cluster import HaCluster
 from component.clock import SystemClock
@@ -67,6 +68,7 @@ class World:
     Attributes:
         clusters: In order; those that have ended, too.
         told: What happened, in order.
+        chosen: What clusters are made of.
         missing, broken: Why none can be had, or does not come up.
         unsteady: Why the next looks at a cluster find it not well.
         stubborn: Why the next healings fail; each is tried twice.
@@ -74,14 +76,16 @@ class World:
 
     clusters: list[HaCluster] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
+    chosen: object = None
     missing: Exception | None = None
     broken: Exception | None = None
     unsteady: list[str] = field(default_factory=list)
     stubborn: list[str] = field(default_factory=list)
 
     @contextlib.contextmanager
-    def raised(self, _chosen, shape, folder, *, stop, clock):
+    def raised(self, chosen, shape, folder, *, stop, clock):
         """In place of `chaos.pytest.cluster.raised`."""
+        self.chosen = chosen
         self.told.append(f"up {shape}")
         for problem in (self.missing, self.broken):
             if problem is not None:
@@ -91,15 +95,20 @@ class World:
         cluster = Cluster(shape.replicas)
         made = HaCluster(
             shape=shape,
-            cluster=cluster,
+            place=Place(
+                cluster=cluster,
+                gateway=SimpleNamespace(range=lambda *_, **__: SimpleNamespace(revision=cluster.made.revision)),
+                lock=LockName(shape.prefix, *shape.lock.split("/")),
+                remedies=None,
+                folder=folder,
+            ),
             connection=Connection(endpoints=("127.0.0.1:1",)),
-            gateway=SimpleNamespace(range=lambda *_, **__: SimpleNamespace(revision=cluster.made.revision)),
-            lock=LockName(shape.prefix, *shape.lock.split("/")),
             folder=folder,
             timing=shape.timing,
             traced=False,
-            standing=SimpleNamespace(gather=lambda: None, marked=True),
-            remedies=None,
+            members=shape.members,
+            told=str(shape),
+            standing=SimpleNamespace(gather=lambda: None),
             auditor=SimpleNamespace(
                 history=lambda within: cluster.made.history(),
                 stamps=lambda: dict(cluster.stamps),
@@ -117,9 +126,9 @@ class World:
         if self.unsteady:
             raise TooSlow(self.unsteady.pop(0))
 
-    def custody(self, cluster, _gateway, _lock, **_):
+    def custody(self, place, **_):
         """In place of `chaos.faults.custody.Custody`."""
-        return Custody(self, cluster)
+        return Custody(self, place.cluster)
 
 
 class Custody:

@@ -13,6 +13,7 @@ from chaos.faults.effect import Effect, Moment
 from chaos.faults.errors import NotApplied, NotAvailable, NotHealed
 from chaos.faults.fault import Kind
 from chaos.faults.guard import GuardProcess
+from chaos.faults.place import Place
 from chaos.spans import read_folder
 from component.process import Gone
 from lockd.ports import KeyValue, LockName
@@ -68,7 +69,12 @@ def told():
 
 @pytest.fixture
 def custody(told):
-    return Custody(SimpleNamespace(), Store(), LOCK, folder=Path("/nowhere"), stop=threading.Event(), tell=told.append)
+    return Custody(place(), stop=threading.Event(), tell=told.append)
+
+
+def place(store=None, *, cluster=None, folder=Path("/nowhere"), marked=True):
+    cluster, store = cluster or SimpleNamespace(), store or Store()
+    return Place(cluster=cluster, gateway=store, lock=LOCK, remedies=None, folder=folder, marked=marked)
 
 
 def hold(custody, *faults, error=None):
@@ -123,7 +129,7 @@ def test_what_could_not_be_healed_is_tried_again_at_the_end(custody, done):
 
 
 def test_a_cluster_that_was_not_made_to_be_hurt_is_refused():
-    strange = Custody(SimpleNamespace(), Store(()), LOCK, folder=Path("/nowhere"), stop=threading.Event())
+    strange = Custody(place(Store(())), stop=threading.Event())
     with pytest.raises(NotAvailable, match="/lockd/chaos-allowed is not there"), strange:
         pass
 
@@ -138,7 +144,7 @@ def test_what_waited_for_the_others_is_tried_again_once_they_are_healed(custody,
 def test_what_was_done_is_told_in_the_cluster_s_traces(tmp_path, done):
     (tmp_path / "trace").mkdir()
     targets = [Target(f"replica-{number}", identity, number, 1, "") for number, identity in enumerate("AB", 1)]
-    with Custody(SimpleNamespace(), Store(), LOCK, folder=tmp_path, stop=threading.Event()) as custody:
+    with Custody(place(folder=tmp_path), stop=threading.Event()) as custody:
         custody.apply(Noted("one", done), targets)
         custody.apply(Noted("two", done))
     found = read_folder(tmp_path / "trace")
@@ -162,7 +168,7 @@ def test_what_was_done_is_told_in_the_cluster_s_traces(tmp_path, done):
 )
 def test_of_a_project_that_is_not_ours_only_etcd_asks_for_its_owner_s_word(done, aims, target, refused):
     cluster = SimpleNamespace(etcd_members=lambda: [Target("etcd-1", "etcd-1", 1, 1, "")])
-    own = Custody(cluster, Store(()), LOCK, folder=None, marked=False, stop=threading.Event())
+    own = Custody(place(Store(()), cluster=cluster, folder=None, marked=False), stop=threading.Event())
     fault = Noted("one", done)
     fault.aims = aims
     targets = [Target(target, target, 1, 1, "")] if target else []

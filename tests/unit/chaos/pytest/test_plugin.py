@@ -6,9 +6,11 @@ import threading
 
 import pytest
 
-from chaos.errors import TooSlow
+from chaos.errors import NoCluster, TooSlow
 from chaos.pytest import backends, failover, injury, lending, pool, session  # noqa: F401 - what each run shares
 from chaos.pytest.backends import Missing
+from component.process import Gone
+from tests.harness import pretended
 from tests.harness.pretended import World
 
 pytest_plugins = ["pytester"]
@@ -106,19 +108,31 @@ def test_ini_settings_are_what_marks_change(run, pytester):
     ("wish", "told"),
     [
         ("ha_replicas = many", "no cluster: ha_replicas: 'many' is no whole number"),
-        ("ha_backend = cloud", "ha_backend: 'cloud' is none of local"),
+        ("ha_backend = cloud", "no cluster: ha_backend: 'cloud' is none of local, compose"),
+        ("--ha-backend=local --ha-project=p", "no cluster: a compose project is no local cluster: leave"),
+        ("--ha-compose-file=f --ha-project=p", "no cluster: --ha-project and --ha-compose-file name the same thing"),
         ("(replica=3)", "no cluster: no cluster has 'replica': did you mean replicas?"),
         ("(3)", "@pytest.mark.ha_cluster takes names, such as replicas=5, not (3,)"),
         ("(members=2)", "no cluster: members: 2: etcd has 1 member or 3"),
     ],
 )
 def test_a_wrong_wish_is_one_line(run, pytester, world, wish, told):
-    setting, mark = ("", wish) if wish.startswith("(") else (wish, "")
+    words, setting, mark = ("" if wish[0] != at else wish for at in ("-", "h", "("))
     pytester.makeini(f"[pytest]\n{setting}")
-    done = run(source=f"import pytest\n@pytest.mark.ha_cluster{mark}\ndef test_it(ha_cluster): pass")
+    source = f"import pytest\n@pytest.mark.ha_cluster{mark}\ndef test_it(ha_cluster): pass"
+    done = run(*words.split(), source=source)
     done.assert_outcomes(errors=1)
     done.stdout.fnmatch_lines([f"*{told.replace('[', '[[]')}*"])
+    done.stdout.no_fnmatch_line("*Traceback*")
+    done.stdout.no_fnmatch_line("E  *")
     assert world.told == []
+
+
+@pytest.mark.parametrize("words", [["--ha-project=p"], ["--ha-compose-file=f"], ["--ha-backend=compose"]])
+def test_a_project_that_is_named_is_what_clusters_are_made_of(run, world, pytester, words):
+    pytester.makeini("[pytest]\nha_backend = local")
+    run(*words, source=WHOLE.format("ha_cluster", "pass")).assert_outcomes(passed=1)
+    assert world.chosen.name == "compose"
 
 
 @pytest.mark.parametrize(("arguments", "ci"), [((), ""), (("--ha-missing=skip",), "true")])
@@ -139,11 +153,12 @@ def test_what_can_not_be_had_fails_in_ci_or_where_it_is_asked_for(run, world, mo
     done.stdout.fnmatch_lines(["no cluster can be had: no etcd found on PATH"])
 
 
-def test_a_cluster_that_does_not_come_up_is_one_line_and_not_tried_again(run, world):
+def test_a_cluster_that_does_not_come_up_is_one_line_and_not_tried_again(run, world, pytester):
     world.broken = TooSlow("not healthy within 60 s: 1 of 3 ready, no leader")
-    done = run(source="def test_one(ha_cluster): pass\ndef test_two(hurt): pass")
+    done = run("--ha-dir=out", source="def test_one(ha_cluster): pass\ndef test_two(hurt): pass")
     done.assert_outcomes(errors=2)
     done.stdout.fnmatch_lines(["no cluster: not healthy within 60 s: 1 of 3 ready, no leader"])
+    assert [path.name for path in (pytester.path / "out").iterdir()] == ["cluster-1"]  # its logs tell why
     assert world.told == ["up 3 replicas on 3 etcd members"]
 
 
@@ -174,6 +189,32 @@ def test_a_test_that_leaves_its_cluster_unwell_is_blamed_and_the_next_one_gets_a
     done.stdout.fnmatch_lines(["*lockd cluster*", "*replica-1 leads, term 2", "kept in *"])
     shape = "3 replicas on 3 etcd members"
     assert [line for line in world.told if line != "verified"] == [f"up {shape}", f"down {shape}"] * 2
+
+
+def test_of_a_test_that_fails_twice_both_are_kept(run, world, pytester):
+    world.unsteady.append("no steady state within 72 s")
+    done = run("--ha-dir=out", source=WHOLE.format("ha_cluster", "assert 1 == 2"))
+    done.assert_outcomes(failed=1, errors=1)
+    kept = sorted((pytester.path / "out" / "kept").iterdir())
+    assert [path.name.rpartition("test_it")[2] for path in kept] == ["", "-2"]
+    told = [(path / "evidence.txt").read_text().splitlines()[0] for path in kept]
+    assert "assert 1 == 2" in told[0]
+    assert "no steady state" in told[1]
+
+
+@pytest.mark.parametrize(
+    "error", [OSError("No space left on device"), Gone("container 1234 is not there any more"), NoCluster("it ended")]
+)
+def test_what_a_report_can_not_tell_is_said_in_its_place(run, world, monkeypatch, error):
+    """Whatever is wrong with the cluster is no error of pytest's."""
+
+    def ends(_):
+        raise error
+
+    monkeypatch.setattr(pretended.Cluster, "ends", ends)
+    done = run(source=WHOLE.format("ha_cluster", "assert 1 == 2"))
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines([f"its history can't be read: {error}", f"not kept: {error}"])
 
 
 def test_a_fault_that_can_not_be_healed_is_told(run, world):
@@ -242,6 +283,20 @@ def test_a_failover_is_measured_told_and_written_to_junit(run, pytester):
         [r"=+ failovers =+", r".*::test_it: kill of replica-1, then replica-2 by .*: elected .* ms"]
     )
     assert 'name="ha_failover" value="kill of replica-1, then replica-2' in (pytester.path / "junit.xml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("until", "told"),
+    [
+        ("bound", "until: no failover has 'bound': it has released, detected, elected, warm, first_bind, served"),
+        ("warm", "until='warm': nobody tells when caches are warm, which only traces of replicas do"),
+    ],
+)
+def test_a_phase_that_nobody_tells_is_refused_before_anything_is_done(run, world, until, told):
+    done = run(source=WHOLE.format("measure_failover", f"measure_failover('kill', until={until!r})"))
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines([f"E*{told}"])
+    assert not [line for line in world.told if line.startswith("kill")]
 
 
 def test_a_wrong_fault_fails_in_the_line_of_the_test(run):
