@@ -67,6 +67,7 @@ class AdoptedBackend:
     """A `chaos.backend.interface.Backend`."""
 
     name = "compose"
+    lingers = 0.0  # nothing of it writes in the folder of a run
     traced = False
 
     def __init__(self, found: Found) -> None:

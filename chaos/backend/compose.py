@@ -87,6 +87,7 @@ class ComposeBackend:
     """A `chaos.backend.interface.Backend`."""
 
     name = "compose"
+    lingers = 30.0  # the guard removes one container after the other, and the engine may start one again before that
     traced = True
 
     def __init__(self, engine: Engine) -> None:

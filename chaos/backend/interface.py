@@ -49,10 +49,12 @@ class Backend(Protocol):
 
     Attributes:
         name: As the command line says it.
+        lingers: Seconds for which a cluster may go on, and write, after this process was killed.
         traced: Do replicas write traces where a run finds them? Otherwise nobody tells how a hand-off went inside.
     """
 
     name: str
+    lingers: float
     traced: bool
 
     def equipped(self, plan: Plan, needs: Collection[Need]) -> Plan:

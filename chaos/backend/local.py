@@ -48,6 +48,7 @@ class LocalBackend:
     """A `chaos.backend.interface.Backend`."""
 
     name = "local"
+    lingers = 0.0
     traced = True
 
     def equipped(self, plan: Plan, needs: Collection[Need]) -> Plan:

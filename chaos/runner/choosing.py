@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from chaos.backend.local import LocalBackend
+from chaos.compose.finding import flags_of
 from chaos.scenario.backends import BACKENDS, COMPOSE, LOCAL
+from chaos.scenario.model import Configuration
 from component.options import with_options
 
 if TYPE_CHECKING:
@@ -59,6 +61,22 @@ class Chosen:
     def flags(self) -> tuple[str, ...]:
         """Those by which the replicas of a project were started that is there already; none otherwise."""
         return self._found.flags if self._found is not None else ()
+
+    def unmet(self, wanted: Configuration) -> tuple[str, ...]:
+        """What a scenario asks of its cluster that a project which is there already is not; none otherwise."""
+        if self._found is None:
+            return ()
+        roster, usual = self._found.roster, Configuration()
+        counted = (
+            ("replicas", wanted.replicas, usual.replicas, len(roster.replicas)),
+            ("etcd members", wanted.etcd, usual.etcd, len(roster.members)),
+            ("lockd", wanted.daemons, usual.daemons, len(roster.daemons)),
+        )
+        problems = [
+            f"{count} {what}, of {there}" for what, count, default, there in counted if count > max(default, there)
+        ]
+        problems += [f"the flag {flag}" for flag in flags_of(wanted.flags) if flag not in self._found.flags]
+        return (*problems, *(["a new cluster for each trial"] if wanted.fresh else []))
 
     def words(self) -> list[str]:
         """As a command line says it."""

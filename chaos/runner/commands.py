@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 import shlex
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from chaos.cluster.plan import FAST
-from chaos.cluster.sweeping import swept
 from chaos.faults.errors import NotAvailable
 from chaos.faults.registry import FAULTS, brief
 from chaos.journal.commands import fail_if_option, form_option, present, write
-from chaos.journal.journal import FILE
 from chaos.output import failures, output_option, show
 from chaos.runner.choosing import backend_options
+from chaos.runner.folders import folder_of
 from chaos.runner.journaling import journal_of
 from chaos.runner.order import Order
 from chaos.runner.run import Run
@@ -121,41 +118,30 @@ def run_command(stop: Callable[[], threading.Event]) -> click.Command:
             if why := reasons(scenario, chosen.name):
                 raise NotAvailable(f"{name} can't be run on {chosen.name}: {'; '.join(why)}")
             backend = chosen.backend()
+            if unmet := chosen.unmet(scenario.configuration):
+                raise NotAvailable(f"{name} asks for what the project is not made with: {'; '.join(unmet)}")
         seed = secrets.randbelow(SEEDS) if seed is None else seed
         trials = scenario.trials if trials is None else trials
         flags = FAST if fast else ()
-        given = folder is not None
-        folder = (folder or Path(tempfile.mkdtemp(prefix="lockd-chaos-"))).absolute()
         repeat = ["chaosctl", "run", name, f"--trials={trials}", f"--seed={seed}"]
         repeat += [*chosen.words(), "--fast" if fast else "--defaults"]
-        order = Order(
-            name=Path(name).stem,
-            scenario=scenario,
-            backend=backend,
-            seed=seed,
-            trials=trials,
-            timing=Timing.of_flags(chosen.flags() or (*flags, *scenario.configuration.flags)),
-            flags=flags,
-            folder=folder,
-            keep=keep,
-            thresholds=thresholds,
-            command=shlex.join(repeat),
-        )
-        try:
-            with failures(), swept(folder, wanted=not given):
-                _run(order, stop(), form, given=given)
-        finally:
-            _leave_no_empty(folder)
+        with failures(), folder_of(folder, lingers=backend.lingers) as place, failures():
+            order = Order(
+                name=Path(name).stem,
+                scenario=scenario,
+                backend=backend,
+                seed=seed,
+                trials=trials,
+                timing=Timing.of_flags(chosen.flags() or (*flags, *scenario.configuration.flags)),
+                flags=flags,
+                folder=place,
+                keep=keep,
+                thresholds=thresholds,
+                command=shlex.join(repeat),
+            )
+            _run(order, stop(), form, given=folder is not None)
 
     return command
-
-
-def _leave_no_empty(folder: Path) -> None:
-    """What a run made for itself is gone by now: what is still there tells of it, and stays."""
-    with contextlib.suppress(OSError):
-        folder.rmdir()
-    if folder.exists() and not (folder / FILE).exists():
-        note(f"logs are left in {folder}: remove them with: rm -r {shlex.quote(str(folder))}")
 
 
 def _run(order: Order, stop: threading.Event, form: str, *, given: bool) -> None:

@@ -17,6 +17,9 @@ from tools.engine import docker
 
 pytestmark = [pytest.mark.compose, pytest.mark.slow, pytest.mark.timeout(4 * WITHIN)]
 
+LEASE = 3.0
+"""Seconds, of `--fast`."""
+
 WITHOUT_PRESENCE = """
 title: {title} without presence
 description: Without the kernel's word for it, a crash is seen when the lease has run out.
@@ -43,6 +46,7 @@ def image():
 
 
 def run(*words):
+    """A run that must hold; its summary."""
     said = chaosctl("run", *words, "--backend=compose", "-o", "json")
     assert said.code == 0, f"{said.stdout[-3000:]}\n{said.stderr}"
     summary = json.loads(said.stdout)["summary"]
@@ -76,7 +80,8 @@ def test_a_killed_leader_is_followed_at_once(tmp_path):
 def test_without_presence_at_the_end_of_the_lease(tmp_path, fault, lasts):
     file = tmp_path / f"{fault}.yaml"
     file.write_text(WITHOUT_PRESENCE.format(title=fault, trials=20 if fault == "kill" else 5, fault=fault, lasts=lasts))
-    run(str(file))
+    found = run(str(file))
+    assert found["p50"] < 1.5 * LEASE * 1e3  # at its end, and not a poll or another lease later
 
 
 @pytest.mark.parametrize("name", ["isolate-leader", "cut-leader-from-all", "half-open-leader", "clock-forward"])

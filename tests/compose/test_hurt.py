@@ -17,11 +17,13 @@ def hurt(cluster, *words):
     return json.loads(said.stdout)
 
 
-def allowed(cluster):
-    cluster.run(cluster.containers()["etcd-1"], "etcdctl", "put", "/lockd/chaos-allowed", "yes")
+def allowed(cluster, *, word="put"):
+    key = ("/lockd/chaos-allowed", *(["yes"] if word == "put" else []))
+    cluster.run(cluster.containers()["etcd-1"], "etcdctl", word, *key)
 
 
 def test_a_fault_of_etcd_is_refused_until_its_owner_allows_it(cluster):
+    allowed(cluster, word="del")
     said = chaosctl("hurt", "etcd-follower", "--pause", "1s", f"--project={cluster.project}")
     assert said.code == 1
     assert said.stderr.startswith("error: /lockd/chaos-allowed is not there, so faults are not allowed")

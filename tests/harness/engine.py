@@ -48,7 +48,11 @@ class Said:
 
 
 class Docked:
-    """A cluster in Docker with a project and ports of its own; a context manager that leaves nothing."""
+    """A cluster in Docker with a project and ports of its own; a context manager that leaves nothing.
+
+    Attributes:
+        told, came: What `make up` said, and how each container was when it had.
+    """
 
     def __init__(self, *, tls: bool = False, **variables: str) -> None:
         names = (
@@ -75,6 +79,7 @@ class Docked:
             self.make("down")
             raise AssertionError(f"{said.stderr}\n{logs}")
         self.told = said.stdout
+        self.came = {name: each.status for name, each in self.containers().items()}
         return self
 
     def __exit__(self, *_):

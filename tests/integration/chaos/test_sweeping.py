@@ -1,7 +1,10 @@
 """The folder of a run that is killed goes; that of a run that ends is its own affair."""
 
+import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -41,7 +44,19 @@ def test_that_of_one_that_ends_is_left(tmp_path, error):
     assert tmp_path.exists()
 
 
-def test_a_folder_that_was_given_is_nobodys_to_remove(tmp_path):
-    with swept(tmp_path, wanted=False):
-        pass
-    assert tmp_path.exists()
+def test_what_comes_to_be_there_again_goes_too(tmp_path):
+    """As a container writes that nobody has removed yet."""
+    folder = tmp_path / "run"
+    program = PROGRAM.replace("swept(folder)", "swept(folder, lasting=100.0)")
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout.readline() == "there\n"
+        (sweeper,) = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+        run.kill()
+    try:
+        eventually(lambda: not folder.exists(), within=30.0)
+        (folder / "trace").mkdir(parents=True)
+        eventually(lambda: not folder.exists(), within=30.0)
+    finally:
+        os.kill(int(sweeper), signal.SIGKILL)

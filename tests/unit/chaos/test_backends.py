@@ -11,9 +11,11 @@ from chaos.ctl import main
 from chaos.errors import NoCluster
 from chaos.faults.errors import NotAvailable
 from chaos.faults.fault import Need
+from chaos.runner.choosing import Chosen
 from chaos.scenario import loading
 from chaos.scenario.backends import BACKENDS, backends, reasons
 from chaos.scenario.faults import Registered
+from chaos.scenario.model import Configuration
 from chaos.timing import Timing
 from tests.harness.containers import FakeEngine, container
 
@@ -114,6 +116,23 @@ def test_a_line_that_is_none_of_a_shell_is_one_word():
 def test_a_project_without_an_etcd_says_what_to_name():
     with pytest.raises(NoCluster, match=r"labelled lockd\.role=etcd, .* --endpoints"):
         _ = found().endpoints
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (Configuration(), ()),
+        (Configuration(replicas=1, flags=("--leader-elect-lease-duration=6s",)), ()),
+        (Configuration(replicas=4, daemons=1), ("4 replicas, of 1", "1 lockd, of 0")),
+        (Configuration(flags=("--leader-elect-presence=false",)), ("the flag --leader-elect-presence=false",)),
+        (Configuration(fresh=True), ("a new cluster for each trial",)),
+    ],
+)
+def test_what_a_scenario_asks_for_and_a_project_is_not_made_with_is_said(wanted, expected):
+    chosen = Chosen("compose", "p")
+    assert chosen.unmet(wanted) == ()
+    chosen._found = found(command=("replica", "run", "--leader-elect-lease-duration", "6s"))
+    assert chosen.unmet(wanted) == expected
 
 
 def test_a_project_that_is_there_can_not_be_given_links(tmp_path):
