@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import socket
 from typing import TYPE_CHECKING, Final
 
 from chaos.cluster import health
 from chaos.cluster import state as files
+from chaos.cluster.hosted import Hosted
 from chaos.cluster.interface import End, Target
-from chaos.cluster.process import condition, eventually
+from chaos.cluster.process import eventually
 from chaos.control import Caller, Refused, Unheard
 from chaos.errors import NotStarted, TooSlow
 from chaos.proxy.links import ProxyLinks
@@ -23,7 +23,6 @@ from lockd.record import LeaderRecord
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from chaos.cluster.interface import Condition
     from chaos.cluster.state import ClusterState
     from component.clock import Clock
     from lockd.etcd.gateway import Gateway
@@ -37,11 +36,8 @@ STARTING: Final = 30.0
 ASKING: Final = 1.0
 """Seconds that one member may take to say who leads."""
 
-STOPPING: Final = 5.0
-"""Seconds that a process may take to stand still, or to end when killed."""
 
-
-class LocalCluster:
+class LocalCluster(Hosted):
     """A `chaos.cluster.interface.Cluster` of local processes. Any process of this host may hold one.
 
     Args:
@@ -56,10 +52,10 @@ class LocalCluster:
         lock: str = "kube-system/kube-scheduler",
         clock: Clock | None = None,
     ) -> None:
+        super().__init__(clock or SystemClock())
         self._folder = folder
         self._gateway = gateway
         self._lock = lock
-        self._clock = clock or SystemClock()
 
     def state(self) -> ClusterState:
         """As the supervisor tells it now.
@@ -94,9 +90,6 @@ class LocalCluster:
             End(end.name, end.identity if end.name in replicas else _instance(end.pid), end.code, end.at)
             for end in state.ends
         )
-
-    def condition(self, target: Target) -> Condition:
-        return condition(_process(target))
 
     def links(self) -> ProxyLinks | None:
         found = self.state().links
@@ -154,27 +147,7 @@ class LocalCluster:
             raise TooSlow(f"{target.name} does not listen within {STARTING:g} s of its start: see {self._folder}")
         return found
 
-    def kill(self, target: Target) -> None:
-        process = _process(target)
-        process.send(signal.SIGKILL)
-        eventually(lambda: not process.alive, clock=self._clock, within=STOPPING)
-
-    def terminate(self, target: Target) -> None:
-        _process(target).send(signal.SIGTERM)
-
-    def pause(self, target: Target) -> None:
-        process = _process(target)
-        process.send(signal.SIGSTOP)
-        eventually(lambda: process.state in ("T", "t", ""), clock=self._clock, within=STOPPING)
-
-    def resume(self, target: Target) -> None:
-        _process(target).send(signal.SIGCONT)
-
 
 def _instance(pid: int) -> str:
     """How a `lockd` calls itself in its telemetry."""
     return f"{socket.gethostname()}_{pid}"
-
-
-def _process(target: Target) -> Process:
-    return Process(target.pid, target.started)

@@ -6,6 +6,7 @@ import contextlib
 import signal
 from typing import TYPE_CHECKING, Final, Self
 
+from chaos.cluster.hosted import Hosted
 from chaos.cluster.interface import Condition, Target
 from chaos.cluster.process import eventually
 from chaos.compose import signalling
@@ -13,7 +14,7 @@ from chaos.compose.diary import Diary
 from chaos.compose.health import is_answered
 from chaos.compose.identities import Identities
 from chaos.compose.networks import ContainerNetworks
-from chaos.compose.roster import DAEMON, ETCD, REPLICA, USUAL, Roster, chosen
+from chaos.compose.roster import DAEMON, ETCD, REPLICA, USUAL, Roster, chosen, is_named
 from chaos.errors import NotStarted, TooSlow
 from component.clock import SystemClock
 from component.process import Gone
@@ -50,6 +51,8 @@ STARTING: Final = 60.0
 class ComposeCluster:
     """A `chaos.cluster.interface.Cluster` of containers. A context manager: inside, the ends of all are noted.
 
+    Clients of a run are processes of this host, and are hurt as such.
+
     Args:
         gateway: To the members, as they are dialled from here.
         lock: The lock that the replicas contend for.
@@ -72,6 +75,7 @@ class ComposeCluster:
         self._lock = lock
         self._links = links
         self._clock = clock or SystemClock()
+        self._clients = Hosted(self._clock)
         self._identities = Identities(gateway, lock)
         self._diary = Diary(engine, clock=self._clock)
         self._pids: dict[tuple[str, int], int] = {}
@@ -100,6 +104,8 @@ class ComposeCluster:
         return self._targets(self.roster().daemons, DAEMON)
 
     def condition(self, target: Target) -> Condition:
+        if not is_named(target.name):
+            return self._clients.condition(target)
         try:
             now = self.container(target)
         except Gone:
@@ -168,16 +174,28 @@ class ComposeCluster:
         return found[0]
 
     def kill(self, target: Target) -> None:
+        if not is_named(target.name):
+            self._clients.kill(target)
+            return
         self._send(target, signal.SIGKILL)
         eventually(lambda: self.condition(target) is Condition.GONE, clock=self._clock, within=ENDING)
 
     def terminate(self, target: Target) -> None:
+        if not is_named(target.name):
+            self._clients.terminate(target)
+            return
         self._send(target, signal.SIGTERM)
 
     def pause(self, target: Target) -> None:
+        if not is_named(target.name):
+            self._clients.pause(target)
+            return
         self.engine.pause(self._present(target).id)
 
     def resume(self, target: Target) -> None:
+        if not is_named(target.name):
+            self._clients.resume(target)
+            return
         self.engine.unpause(self._present(target).id)
 
     def __enter__(self) -> Self:

@@ -7,6 +7,8 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from chaos.cluster.hosted import Continue
+from chaos.compose.roster import is_named
 from chaos.errors import TooSlow
 from component.clock import SystemClock
 from component.process import Gone
@@ -106,7 +108,9 @@ class ComposeRemedies:
     def __init__(self, cluster: ComposeCluster) -> None:
         self._cluster = cluster
 
-    def go_on(self, target: Target) -> Unpause:
+    def go_on(self, target: Target) -> Unpause | Continue:
+        if not is_named(target.name):
+            return Continue(target.pid, target.started)
         return Unpause(self._cluster.container(target).id)
 
     def start(self, target: Target) -> Revive:

@@ -52,6 +52,12 @@ def _named(role: str, containers: list[Container]) -> dict[str, Container]:
     return dict(zip(names, inorder, strict=True))
 
 
+def is_named(name: str) -> bool:
+    """May a container of a roster go by that name? Whoever may not is none."""
+    role, _, number = name.rpartition("-")
+    return role in ROLES and number.isdecimal()
+
+
 def _newest(containers: Iterable[Container]) -> list[Container]:
     """One for each place: while compose makes a container anew, the one before is there for a moment still."""
     found: dict[tuple[str, int], Container] = {}

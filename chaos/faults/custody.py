@@ -6,12 +6,12 @@ import os
 import random as chance
 from typing import TYPE_CHECKING, Final, Self
 
+from chaos.cluster.hosted import Continue
 from chaos.cluster.supervisor import MARKER
 from chaos.faults import told
 from chaos.faults.errors import NotApplied, NotAvailable, NotHealed
 from chaos.faults.fault import PATIENCE, Scene
 from chaos.faults.guard import GuardProcess
-from chaos.faults.remedies import Continue
 from component.clock import SystemClock
 from component.process import Gone
 

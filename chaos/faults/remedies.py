@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-import signal
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from chaos.cluster import state
+from chaos.cluster.hosted import Continue
 from chaos.cluster.interface import Membership
 from chaos.compose.remedies import Rejoin, Remove, Revive, Unpause
 from chaos.faults.errors import NotAvailable
-from component.process import Gone, Process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,19 +73,6 @@ class Reach:
             yield gateway
         finally:
             gateway.close()
-
-
-@dataclass(frozen=True, slots=True)
-class Continue:
-    """A stopped process goes on."""
-
-    pid: int
-    started: int
-
-    def do(self) -> str:
-        with contextlib.suppress(Gone):
-            Process(self.pid, self.started).send(signal.SIGCONT)
-        return f"process {self.pid} goes on"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chaos.cluster.hosted import Continue
 from chaos.faults.clocks import environment
 from chaos.faults.custody import Custody
 from chaos.faults.effect import Effect, Moment, shown
@@ -14,7 +15,7 @@ from chaos.faults.errors import NotApplied, NotAvailable
 from chaos.faults.fault import Kind
 from chaos.faults.place import Place
 from chaos.faults.processes import resume
-from chaos.faults.remedies import Continue, LocalRemedies
+from chaos.faults.remedies import LocalRemedies
 from chaos.faults.undo import Undo
 from lockd.ports import LockName
 from tests.chaos.planted.stalled_write import VARIABLE

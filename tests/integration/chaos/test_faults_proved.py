@@ -7,11 +7,11 @@ import signal
 
 import pytest
 
+from chaos.cluster.hosted import Continue
 from chaos.errors import Interrupted
 from chaos.faults import clocks, registry
 from chaos.faults.errors import NotApplied, NotHealed
 from chaos.faults.fault import Kind
-from chaos.faults.remedies import Continue
 from tests.harness.hurting import process
 from tests.harness.immune import immune
 from tests.harness.wait import eventually

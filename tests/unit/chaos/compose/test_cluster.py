@@ -3,16 +3,20 @@
 import os
 import re
 import signal
+import subprocess
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 import pytest
 
-from chaos.cluster.interface import Condition
+from chaos.cluster.hosted import Continue
+from chaos.cluster.interface import Condition, Target
 from chaos.compose import signalling
 from chaos.compose.cluster import ComposeCluster
 from chaos.compose.diary import exit_code, stamp
 from chaos.compose.identities import matched
+from chaos.compose.remedies import ComposeRemedies
+from chaos.compose.roster import is_named
 from chaos.errors import NoCluster
 from component.clock import SystemClock
 from component.process import Gone, Process
@@ -22,6 +26,7 @@ from lockd.ports import KeyValue, LockName
 from lockd.record import LeaderRecord, display_time
 from tests.harness.containers import BEGAN, SECOND, FakeEngine, container
 from tests.harness.hasty import HastyClock
+from tests.harness.wait import eventually
 
 LOCK = LockName("/lockd", "kube-system", "kube-scheduler")
 
@@ -145,6 +150,28 @@ def test_ends_are_those_of_replicas_and_daemons(cluster, engine):
     for each in (*cluster.etcd_members(), *cluster.daemons()):
         cluster.kill(each)
     assert [(end.name, end.identity, end.code) for end in cluster.ends()] == [("lockd-1", "lockd-1", -9)]
+
+
+def test_a_client_of_a_run_is_a_process_of_this_host(cluster):
+    """Such as a `lockctl elect` of the workload."""
+    child = subprocess.Popen(["sleep", "1000"])
+    try:
+        client = Target("lockctl-1", "lockctl-1", child.pid, Process.of(child.pid).started, "")
+        assert cluster.condition(client) is Condition.RUNNING
+        assert ComposeRemedies(cluster).go_on(client) == Continue(client.pid, client.started)
+        cluster.pause(client)
+        eventually(lambda: cluster.condition(client) is Condition.STOPPED, within=60.0)
+        cluster.resume(client)
+        eventually(lambda: cluster.condition(client) is Condition.RUNNING, within=60.0)
+        cluster.terminate(client)
+        eventually(lambda: cluster.condition(client) is Condition.GONE, within=60.0)
+        with pytest.raises(Gone):
+            cluster.kill(client)
+        assert not is_named("lockctl-1")
+        assert all(is_named(each.name) for each in (*cluster.replicas(), *cluster.etcd_members(), *cluster.daemons()))
+    finally:
+        child.kill()
+        child.wait()
 
 
 def test_what_the_engine_tells_is_evidence_to_the_nanosecond(cluster, engine):

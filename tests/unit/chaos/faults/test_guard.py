@@ -5,10 +5,11 @@ import json
 
 import pytest
 
+from chaos.cluster.hosted import Continue
 from chaos.cluster.interface import Membership
 from chaos.compose.remedies import Rejoin, Remove, Revive, Unpause
 from chaos.faults import guardian, remedies
-from chaos.faults.remedies import Continue, Disarm, Overwrite, Reach, Start, Withdraw
+from chaos.faults.remedies import Disarm, Overwrite, Reach, Start, Withdraw
 
 REACH = Reach(("127.0.0.1:1", "127.0.0.1:2"), cacert="/ca", user="root", password="secret")  # noqa: S106 - of nobody
 EACH = (
