@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 TIMEOUT: Final = 1.0
 """Seconds that a replica may take to answer."""
 
+SILENCE: Final = 0.2
+"""Seconds in which docker ends a connection that it took for somebody who does not listen."""
+
 
 @dataclass(frozen=True, slots=True)
 class Health:
@@ -63,6 +66,27 @@ def is_dialled(address: str, *, timeout: float = TIMEOUT) -> bool:
             return True
     except (OSError, ValueError):
         return False
+
+
+def is_answered(address: str) -> bool:
+    """Does somebody inside listen at `host:port`, or where a URL leads?
+
+    A proxy of docker's own takes connections to published ports, whoever listens inside, and ends them when nobody
+    does: that a port can be dialled shows nothing.
+    """
+    host, _, port = address.rpartition("/")[2].rpartition(":")
+    try:
+        dialled = socket.create_connection((host.strip("[]"), int(port)), timeout=TIMEOUT)
+    except (OSError, ValueError):
+        return False
+    with dialled:
+        dialled.settimeout(SILENCE)
+        try:
+            return dialled.recv(1) != b""
+        except TimeoutError:
+            return True  # who listens waits to be asked
+        except OSError:
+            return False
 
 
 def status_of(url: str, path: str, *, timeout: float = TIMEOUT) -> int:

@@ -6,12 +6,12 @@ import contextlib
 import signal
 from typing import TYPE_CHECKING, Final, Self
 
+from chaos.cluster.health import is_answered
 from chaos.cluster.hosted import Hosted
 from chaos.cluster.interface import Condition, Target
 from chaos.cluster.process import eventually
 from chaos.compose import signalling
 from chaos.compose.diary import Diary
-from chaos.compose.health import is_answered
 from chaos.compose.identities import Identities
 from chaos.compose.networks import ContainerNetworks
 from chaos.compose.roster import DAEMON, ETCD, REPLICA, USUAL, Roster, chosen, is_named
@@ -147,7 +147,7 @@ class ComposeCluster:
 
     def etcd_leader(self) -> Target | None:
         newest, leader = 0, None
-        for member in self.etcd_members():
+        for member in (each for each in self.etcd_members() if each.address):  # nowhere: anybody would answer
             with contextlib.suppress(StoreError):
                 status = self._gateway.status(member.address, timeout=ASKING)
                 if status.leader == status.member_id and status.raft_term > newest:

@@ -122,7 +122,7 @@ class Container:
             KeyError, TypeError, ValueError: It tells of none.
         """
         state, config = document["State"], document["Config"]
-        settings = document["NetworkSettings"]
+        settings, host = document["NetworkSettings"], document.get("HostConfig") or {}
         # The engine calls a container running while it waits before the next start.
         running = bool(state["Running"]) and not state.get("Restarting", False)
         return cls(
@@ -136,7 +136,8 @@ class Container:
             running=running,
             paused=running and bool(state.get("Paused", False)),
             exit_code=int(state.get("ExitCode") or 0),
-            ports=_ports(settings.get("Ports") or {}),
+            # of one that has ended those that it will have again
+            ports=_ports({**(host.get("PortBindings") or {}), **(settings.get("Ports") or {})}),
             networks=tuple(
                 Membership(name, tuple(_aliases(each, document["Id"])), each.get("IPAddress") or "", _fixed(each))
                 for name, each in sorted((settings.get("Networks") or {}).items())
@@ -144,8 +145,7 @@ class Container:
             command=(*(config.get("Entrypoint") or ()), *(config.get("Cmd") or ())),
             environment=dict(entry.partition("=")[::2] for entry in config.get("Env") or ()),
             tries=int(document.get("RestartCount") or 0),
-            restarts=(document.get("HostConfig") or {}).get("RestartPolicy", {}).get("Name", "no")
-            in ("always", "unless-stopped", "on-failure"),
+            restarts=host.get("RestartPolicy", {}).get("Name", "no") in ("always", "unless-stopped", "on-failure"),
         )
 
 
@@ -167,9 +167,10 @@ def _ports(document: Mapping[str, Any]) -> dict[int, str]:
     ports = {}
     for written, bound in document.items():
         port, _, protocol = written.partition("/")
-        if bound and protocol == "tcp":
+        known = [each for each in bound or () if each.get("HostPort") not in (None, "", "0")]
+        if known and protocol == "tcp":
             # a port that the engine chose need not be the same for both kinds of address
-            first = next((each for each in bound if ":" not in (each.get("HostIp") or "")), bound[0])
+            first = next((each for each in known if ":" not in (each.get("HostIp") or "")), known[0])
             ports[int(port)] = f"{_host(first.get('HostIp') or LOOPBACK)}:{first['HostPort']}"
     return ports
 

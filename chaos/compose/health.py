@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import socket
 from typing import TYPE_CHECKING, Final
 
-from chaos.cluster.health import TIMEOUT, Health, status_of
+from chaos.cluster.health import Health, is_answered, status_of
 from chaos.compose.roster import DAEMON, REPLICA, USUAL
 
 if TYPE_CHECKING:
@@ -18,10 +17,6 @@ OFTEN: Final = 3
 """Ends in a row after which it won't do by itself."""
 
 
-SILENCE: Final = 0.2
-"""Seconds in which docker ends a connection that it took for somebody who does not listen."""
-
-
 def ask(roster: Roster) -> Health:
     """Ask them all."""
     urls = {name: each.url(USUAL[REPLICA]) for name, each in roster.replicas.items()}
@@ -29,27 +24,6 @@ def ask(roster: Roster) -> Health:
     ready += sum(is_answered(each.dialled(USUAL[DAEMON])) for each in roster.daemons.values())
     leader = next((name for name, url in urls.items() if status_of(url, "/leader") == 200), "")
     return Health(ready, len(roster.replicas) + len(roster.daemons), leader)
-
-
-def is_answered(address: str) -> bool:
-    """Does somebody inside listen at `host:port`, or where a URL leads?
-
-    A proxy of docker's own takes connections to published ports, whoever listens inside, and ends them when nobody
-    does: that a port can be dialled shows nothing.
-    """
-    host, _, port = address.rpartition("/")[2].rpartition(":")
-    try:
-        dialled = socket.create_connection((host.strip("[]"), int(port)), timeout=TIMEOUT)
-    except (OSError, ValueError):
-        return False
-    with dialled:
-        dialled.settimeout(SILENCE)
-        try:
-            return dialled.recv(1) != b""
-        except TimeoutError:
-            return True  # who listens waits to be asked
-        except OSError:
-            return False
 
 
 def failing(containers: Iterable[Container]) -> tuple[Container, ...]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import socket
 from typing import TYPE_CHECKING, Final
 
-from chaos.cluster.health import status_of
+from chaos.cluster.health import is_answered, status_of
 from chaos.cluster.interface import Condition
 from chaos.errors import Interrupted, TooSlow
 from lockd.errors import StoreError
@@ -97,6 +95,8 @@ class SteadyState:
     def _etcd(self, _: float) -> str | None:
         leaders = set()
         for member in self._cluster.etcd_members():
+            if not member.address:
+                return f"{member.name}: it is nowhere to be reached"
             try:
                 status = self._gateway.status(member.address, timeout=TIMEOUT)
             except StoreError as error:
@@ -121,7 +121,7 @@ class SteadyState:
         return f"not ready: {', '.join(late)}" if late else None
 
     def _daemons(self, _: float) -> str | None:
-        late = [each.name for each in self._cluster.daemons() if not self._dialled(each)]
+        late = [each.name for each in self._cluster.daemons() if not self._serving(each)]
         return f"not serving: {', '.join(late)}" if late else None
 
     def _served(self, asked_before: float) -> str | None:
@@ -131,11 +131,8 @@ class SteadyState:
         """Is it this very process that is ready?"""
         return self._is_there(replica) and status_of(replica.address, "/readyz") == 200
 
-    def _dialled(self, daemon: Target) -> bool:
-        host, _, port = daemon.address.rpartition(":")
-        with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=TIMEOUT):
-            return self._is_there(daemon)
-        return False
+    def _serving(self, daemon: Target) -> bool:
+        return self._is_there(daemon) and is_answered(daemon.address)
 
     def _is_there(self, target: Target) -> bool:
         return self._cluster.condition(target) is not Condition.GONE

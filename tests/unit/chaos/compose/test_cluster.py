@@ -94,6 +94,19 @@ def test_the_leader_is_whom_the_lease_names(cluster, etcd):
     assert cluster.leader() is None
 
 
+def test_the_leader_of_etcd_is_told_by_itself_and_by_nobody_in_its_place(cluster, engine, etcd):
+    engine.add(container("etcd-4", "etcd", running=False, networks=()))
+
+    def status(address, *, timeout):
+        assert address  # of nobody in particular whoever is there answers
+        number = int(address[-1])
+        return SimpleNamespace(member_id=number, leader=2, raft_term=7)
+
+    etcd.status = status
+    assert cluster.etcd_members()[3].address == ""
+    assert cluster.etcd_leader().name == "etcd-2"
+
+
 def test_who_was_seen_once_is_known_while_etcd_is_silent(cluster, etcd):
     cluster.replicas()
     etcd.silent = True

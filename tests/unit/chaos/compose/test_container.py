@@ -138,3 +138,14 @@ def test_addresses_that_their_owner_chose_are_known():
     network = document["NetworkSettings"]["Networks"]["lockd_cluster"]
     network["IPAMConfig"] = {"IPv4Address": "172.18.0.5", "IPv6Address": "fd00::5"}
     assert Container.of(document).networks[0].fixed == ("172.18.0.5", "fd00::5")
+
+
+def test_of_one_that_has_ended_the_ports_are_known_that_it_will_have_again():
+    """Otherwise whoever asks it by no address asks another."""
+    document = copy.deepcopy(DOCUMENT)
+    document["NetworkSettings"] = {"Ports": {}, "Networks": {}}
+    document["HostConfig"]["PortBindings"] = {
+        "10259/tcp": [{"HostIp": "127.0.0.1", "HostPort": "32001"}],
+        "2379/tcp": [{"HostIp": "", "HostPort": ""}],  # the engine is to choose one
+    }
+    assert Container.of(document).ports == {10259: "127.0.0.1:32001"}

@@ -6,8 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from chaos.cluster.health import status_of
-from chaos.compose.health import is_answered
+from chaos.cluster.health import is_answered, status_of
 
 
 @pytest.fixture
