@@ -93,15 +93,15 @@ class ComposeCluster:
         return roster
 
     def replicas(self) -> tuple[Target, ...]:
-        found = self.roster().replicas
+        found = self._of(REPLICA) or self.roster().replicas  # which says what is wrong with the project
         self._identities.look(found.values())
         return self._targets(found, REPLICA)
 
     def etcd_members(self) -> tuple[Target, ...]:
-        return self._targets(self.roster().members, ETCD)
+        return self._targets(self._of(ETCD), ETCD)
 
     def daemons(self) -> tuple[Target, ...]:
-        return self._targets(self.roster().daemons, DAEMON)
+        return self._targets(self._of(DAEMON), DAEMON)
 
     def condition(self, target: Target) -> Condition:
         if not is_named(target.name):
@@ -161,9 +161,10 @@ class ComposeCluster:
             raise NotStarted((f"{target.name} can't be started: {error}",), 1) from error
         found: list[Target] = []
 
+        role = target.name.rpartition("-")[0]
+
         def shown() -> bool:
-            everybody = (*self.replicas(), *self.etcd_members(), *self.daemons())
-            found[:] = [each for each in everybody if each.name == target.name]
+            found[:] = [each for each in self._targets(self._of(role), role) if each.name == target.name]
             return any(self.condition(each) is Condition.RUNNING and is_answered(each.address) for each in found)
 
         if not eventually(shown, clock=self._clock, within=STARTING):
@@ -231,6 +232,12 @@ class ComposeCluster:
         found = self.roster().everybody.get(target.name)  # it was made anew
         if found is None:
             raise Gone(f"no container is {target.name} any more")
+        return found
+
+    def _of(self, role: str) -> Mapping[str, Container]:
+        """Those of a role. The engine isn't asked of others: while a fault is seen to, this is done all the time."""
+        found = Roster.of(self.engine.containers(self.project, role)).named(role)
+        self._ids = {**self._ids, **{name: each.id for name, each in found.items()}}
         return found
 
     def _targets(self, containers: Mapping[str, Container], role: str) -> tuple[Target, ...]:

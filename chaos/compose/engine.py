@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from chaos.compose.container import PROJECT, Container
+from chaos.compose.container import PROJECT, ROLE, Container
 from chaos.compose.talk import Talk
 from component.process import Gone
 from lockd.errors import LockdError
@@ -72,8 +72,8 @@ class Event:
 class Engine(Protocol):
     """What is asked of an engine. Every method raises EngineError when it can't be asked, and Gone for no container."""
 
-    def containers(self, project: str = "") -> Sequence[Container]:
-        """Those of a compose project, or of all of them; those that don't run too."""
+    def containers(self, project: str = "", role: str = "") -> Sequence[Container]:
+        """Those of a compose project, or of all of them, or those of a role among them; those that don't run too."""
         ...
 
     def container(self, id: str) -> Container:  # noqa: A002  # docker's own word
@@ -156,10 +156,10 @@ class DockerEngine:
             self._client: Any = docker.from_env(timeout=int(TIMEOUT))
             self._client.ping()
 
-    def containers(self, project: str = "") -> tuple[Container, ...]:
-        label = f"{PROJECT}={project}" if project else PROJECT
+    def containers(self, project: str = "", role: str = "") -> tuple[Container, ...]:
+        labels = [f"{PROJECT}={project}" if project else PROJECT, *([f"{ROLE}={role}"] if role else [])]
         with self._told(""):
-            listed = self._client.api.containers(all=True, filters={"label": [label]})
+            listed = self._client.api.containers(all=True, filters={"label": labels})
         found = []
         for each in listed:
             with contextlib.suppress(Gone):  # removed meanwhile

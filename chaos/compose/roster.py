@@ -38,6 +38,10 @@ class Roster:
                 by_role[each.role].append(each)
         return cls(*(_named(role, found) for role, found in by_role.items()))
 
+    def named(self, role: str) -> Mapping[str, Container]:
+        """Those of one role."""
+        return {REPLICA: self.replicas, ETCD: self.members, DAEMON: self.daemons}[role]
+
     @property
     def everybody(self) -> dict[str, Container]:
         return {**self.replicas, **self.members, **self.daemons}

@@ -214,5 +214,6 @@ def returned(scene: Scene, target: Target) -> str:
 
 def present(scene: Scene, name: str) -> Target | None:
     """The living process of a name."""
-    everybody = (*scene.cluster.replicas(), *scene.cluster.etcd_members(), *scene.cluster.daemons())
-    return next((each for each in everybody if each.name == name and alive(scene, each)), None)
+    kinds = {"etcd": scene.cluster.etcd_members, "lockd": scene.cluster.daemons}
+    alike = kinds.get(name.rpartition("-")[0], scene.cluster.replicas)()
+    return next((each for each in alike if each.name == name and alive(scene, each)), None)

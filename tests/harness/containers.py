@@ -58,8 +58,9 @@ class FakeEngine:
         self.found |= {each.id: each for each in containers}
         return self
 
-    def containers(self, project: str = "") -> tuple[Container, ...]:
-        return tuple(each for each in self.found.values() if not project or each.project == project)
+    def containers(self, project: str = "", role: str = "") -> tuple[Container, ...]:
+        found = (each for each in self.found.values() if not role or each.role == role)
+        return tuple(each for each in found if not project or each.project == project)
 
     def container(self, id: str) -> Container:  # noqa: A002
         if id not in self.found:

@@ -33,6 +33,8 @@ class EngineContract:
         assert found.started > 0
         assert running.id in {each.id for each in engine.containers()}
         assert engine.containers("lockd-test-nobody") == ()
+        assert [each.id for each in engine.containers(running.project, "replica")] == [running.id]
+        assert engine.containers(running.project, "etcd") == ()
 
     def test_one_that_is_not_there_is_gone(self, engine, running):
         for ask in (engine.container, engine.unpause, engine.start, engine.stop):

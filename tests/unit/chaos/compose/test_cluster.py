@@ -85,6 +85,16 @@ def test_everybody_goes_by_a_name_an_identity_and_an_address(cluster):
     ]
 
 
+def test_of_others_than_those_of_a_role_the_engine_is_not_asked(cluster, engine, monkeypatch):
+    """While a fault is seen to, and a hand-off measured, that is done all the time."""
+    asked = []
+    containers = engine.containers
+    monkeypatch.setattr(engine, "containers", lambda *words: asked.append(words) or containers(*words))
+    for look in (cluster.replicas, cluster.etcd_members, cluster.daemons):
+        look()
+    assert asked == [("p", "replica"), ("p", "etcd"), ("p", "lockd")]
+
+
 def test_the_leader_is_whom_the_lease_names(cluster, etcd):
     etcd.holder = "replica-2_b"
     assert cluster.leader().name == "replica-2"
