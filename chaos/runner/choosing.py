@@ -76,7 +76,7 @@ class Chosen:
             f"{count} {what}, of {there}" for what, count, default, there in counted if count > max(default, there)
         ]
         problems += [f"the flag {flag}" for flag in flags_of(wanted.flags) if flag not in self._found.flags]
-        return (*problems, *(["a new cluster for each trial"] if wanted.fresh else []))
+        return tuple(problems)
 
     def words(self) -> list[str]:
         """As a command line says it."""
