@@ -49,8 +49,15 @@ def _case(item: pytest.Item, session: Session, undo: contextlib.ExitStack) -> Ca
     shape, fresh = options.shape_of(item.config, list(item.iter_markers(options.MARK)))
     pool = session.pool
     cluster = undo.enter_context(pool.fresh(shape)) if fresh else pool.shared(shape)
+    if fresh:
+        undo.callback(_forget, item)  # what fails after it has ended, another fixture perhaps, finds it no more
 
     def told(found: Failover) -> None:
         item.user_properties.append((PROPERTY, str(found)))
 
     return Case(cluster, pool, item.nodeid, told=told, fresh=fresh)
+
+
+def _forget(item: pytest.Item) -> None:
+    if CASE in item.stash:
+        del item.stash[CASE]

@@ -202,6 +202,23 @@ def test_of_a_test_that_fails_twice_both_are_kept(run, world, pytester):
     assert "no steady state" in told[1]
 
 
+def test_what_fails_after_a_cluster_has_ended_tells_nothing_of_it(run):
+    """Nobody is there any more who could."""
+    done = run(
+        source="""
+        import pytest
+        @pytest.fixture
+        def other():
+            yield
+            raise ValueError("mine")
+        @pytest.mark.ha_cluster(fresh=True)
+        def test_it(other, ha_cluster): pass
+        """
+    )
+    done.assert_outcomes(passed=1, errors=1)
+    done.stdout.no_fnmatch_line("*lockd cluster*")
+
+
 @pytest.mark.parametrize(
     "error", [OSError("No space left on device"), Gone("container 1234 is not there any more"), NoCluster("it ended")]
 )
