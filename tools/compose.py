@@ -17,7 +17,7 @@ from pathlib import Path
 from ssl import _create_unverified_context
 from typing import TYPE_CHECKING, TypeVar
 
-from chaos.compose import explaining
+from chaos.compose import explaining, settings
 from tools import certs
 from tools.engine import (
     FAILED,
@@ -137,10 +137,7 @@ def say(line: str) -> None:
 
 def variable(name: str) -> str:
     """A variable of the compose file, if it is set: in the environment, or in compose/.env."""
-    settings = FOLDER / ".env"
-    lines = settings.read_text(encoding="utf-8").splitlines() if settings.exists() else []
-    written = dict(line.split("=", 1) for line in lines if "=" in line)
-    return os.environ.get(name) or written.get(name, "")
+    return settings.variable(name, FOLDER / ".env")
 
 
 def build() -> None:

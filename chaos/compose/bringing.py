@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import chaos
 from chaos.cluster.process import eventually
+from chaos.compose import settings
 from chaos.compose.command import TIMED_OUT, Refusal, find_compose
 from chaos.compose.explaining import explained
 from chaos.errors import Interrupted, NotStarted
@@ -116,6 +117,4 @@ class Bringing:
 
 def image(variable: str, default: str) -> str:
     """The image that a variable names: in the environment, or in a source tree's compose/.env."""
-    lines = SETTINGS.read_text(encoding="utf-8").splitlines() if SETTINGS.is_file() else []
-    written = dict(line.split("=", 1) for line in lines if "=" in line)
-    return os.environ.get(variable) or written.get(variable) or default
+    return settings.variable(variable, SETTINGS) or default

@@ -8,6 +8,7 @@ import pytest
 from chaos.cluster.plan import Plan
 from chaos.compose.bringing import image
 from chaos.compose.project import Project
+from chaos.compose.settings import written
 from chaos.proxy.link import STRANGER, Link
 
 FOLDER = Path("/run/cluster-1")
@@ -103,3 +104,8 @@ def test_a_source_tree_may_name_an_image(monkeypatch, tmp_path):
     (tmp_path / ".env").write_text("ETCD_IMAGE=other\nX_IMAGE=local:debian\n")
     monkeypatch.setattr("chaos.compose.bringing.SETTINGS", tmp_path / ".env")
     assert image("X_IMAGE", "usual") == "local:debian"
+
+
+def test_an_env_file_is_read_as_compose_reads_it():
+    text = "# A=comment\n\nA=1\n B = two words \nC=\"x=y\"\nexport D='4'\nE=\nA=2\nnothing\n"
+    assert written(text) == {"A": "2", "B": "two words", "C": "x=y", "D": "4", "E": ""}
