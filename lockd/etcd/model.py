@@ -89,11 +89,19 @@ class WatchTarget:
 
     Attributes:
         start_revision: The first revision to deliver; 0 for what comes after the watch was created.
+        start: The first key to follow of those with the prefix; "" for all of them.
     """
 
     key: str
     prefix: bool = False
     start_revision: int = 0
+    start: str = ""
+
+    @property
+    def range(self) -> tuple[bytes, bytes]:
+        """`key` and `range_end` of a request."""
+        first, end = key_range(self.key, prefix=self.prefix)
+        return encode_key(self.start) or first, end
 
 
 class WatchEvent(msgspec.Struct, frozen=True, gc=False):

@@ -84,7 +84,7 @@ class Stream:
 
     def create(self, create: Create) -> None:
         """Have a watch created on it."""
-        key, end = model.key_range(create.target.key, prefix=create.target.prefix)
+        key, end = create.target.range
         request = {
             "key": key,
             "range_end": end,

@@ -1,4 +1,4 @@
-"""The watch hub: one list and one watch over the whole prefix, for all caches of the process."""
+"""The watch hub: one list and one watch over the prefix, as far as it is read, for all caches of the process."""
 
 from __future__ import annotations
 
@@ -35,6 +35,9 @@ FAR_BEHIND: Final = 2000
 
 CHECK: Final = 1.0
 """Seconds between two looks at how far behind a watch is that was interrupted."""
+
+ELECTION: Final = "history"
+"""The first segment of those in which a term shows: `history`, `leases`, `terms`."""
 
 _RETRY: Final = Backoff(initial=0.1, maximum=2.0, jitter=0.5)
 
@@ -85,8 +88,9 @@ class WatchHub:
     """Keeps one watch over the prefix and hands what it brings to the routes, with a marker of how far it has come.
 
     The marker's revision is that of the last complete response's last event, of a completed list, or of progress where
-    the server's can be relied on. After a compaction, and when it is far behind, the hub lists anew; the caches stay as
-    they are until then, and go on being read while etcd is away.
+    the server's can be relied on. Keys before all that are of use, such as events, of which there is one for each pod,
+    are not watched: what is written there moves no marker; the leader's renewals do. After a compaction, and when it is
+    far behind, the hub lists anew; the caches stay as they are until then, and go on being read while etcd is away.
     """
 
     def __init__(
@@ -225,7 +229,8 @@ class WatchHub:
 
     def _follow(self, stop: threading.Event) -> None:
         """Watch from the applied revision on, until stopped or in need of a list."""
-        target = WatchTarget(self._base, prefix=True, start_revision=self._applied + 1)
+        first = self._base + min(ELECTION, *self._routes) + "/"
+        target = WatchTarget(self._base, prefix=True, start_revision=self._applied + 1, start=first)
         watch = self._source.watch((target,), self._inbox.open())
         with self._lock:
             self._watch = watch

@@ -289,7 +289,10 @@ class FakeEtcd:
     def _notify(self, watch: FakeWatch, events: Sequence[WatchEvent]) -> None:
         target = watch.target
         seen = tuple(
-            event for event in events if event.key == target.key or (target.prefix and event.key.startswith(target.key))
+            event
+            for event in events
+            if event.key == target.key
+            or (target.prefix and event.key.startswith(target.key) and event.key >= target.start)
         )
         if seen:
             watch.deliver(WatchBatch(target, seen, seen[-1].mod_revision))

@@ -79,6 +79,18 @@ def test_events_come_in_order_once_for_each_target(each_etcd, prefix, sink):
         assert all(b.revision == b.events[-1].mod_revision for b in sink.of(WatchBatch))
 
 
+def test_a_target_may_leave_out_the_first_keys_of_its_prefix(each_etcd, prefix, sink):
+    with opened(each_etcd.connection) as gateway:
+        target = WatchTarget(f"{prefix}/", prefix=True, start=f"{prefix}/history/")
+        watch = gateway.watch([target], sink)
+        eventually(lambda: watch.applied(target), within=5.0)
+        gateway.txn(Txn((), tuple(Put(f"{prefix}/{key}", b"1") for key in ("events/a", "history/a"))), timeout=5.0)
+        put(gateway, f"{prefix}/events/b")
+        last = put(gateway, f"{prefix}/terms/a")
+        eventually(lambda: watch.applied(target) >= last, within=5.0)
+        assert [event.key.removeprefix(f"{prefix}/") for event in sink.events] == ["history/a", "terms/a"]
+
+
 def test_what_etcd_cuts_in_pieces_arrives_whole(each_etcd, prefix, sink, monkeypatch):
     frames = []
     take = Cursor.take

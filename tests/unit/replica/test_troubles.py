@@ -279,6 +279,8 @@ def forget_history(world):
     world.sink._term.correlator.due(world.clock.now() + 2 * SILENCE)
     for kv in world.etcd.list(f"{term.PREFIX}/events/", timeout=1).kvs:
         world.etcd.delete(kv.key)
-    eventually(lambda: world.informers.hub.applied >= world.etcd.revision, within=WITHIN, what="the caches caught up")
+    # Events move no marker: it is the next renewal by which caches know that they have seen what came before.
+    renewal = world.etcd.put(f"{term.PREFIX}/leases/kube-system/kube-scheduler", b"")
+    eventually(lambda: world.informers.hub.applied >= renewal, within=WITHIN, what="the caches caught up")
     world.etcd._log.clear()
     world.sender.sent.clear()

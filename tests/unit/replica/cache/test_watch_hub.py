@@ -69,6 +69,7 @@ class Rig:
     def synced(self):
         self.start()
         self.reaches(self.etcd.revision)
+        eventually(lambda: self.hub._watch is not None, within=10, what="the watch that follows the list")
         return self
 
     def reaches(self, revision):
@@ -110,7 +111,9 @@ def test_a_list_then_a_watch_from_the_next_revision(rig):
     rig.reaches(revision)
     assert rig.pods.steps == [("replace", {A: b"1"}, revision - 1), ("event", A, b"2", revision)]
     assert rig.terms.steps == [("replace", {T: b"t"}, revision - 1)]
-    assert rig.etcd.watch_now.target == WatchTarget(f"{PREFIX}/", prefix=True, start_revision=revision)
+    assert rig.etcd.watch_now.target == WatchTarget(
+        f"{PREFIX}/", prefix=True, start_revision=revision, start=f"{PREFIX}/history/"
+    )
 
 
 def test_all_lists_are_of_one_revision(rig):
@@ -146,10 +149,32 @@ def test_every_kind_gets_every_marker(rig):
 
 def test_keys_without_a_route_are_passed_over_and_move_the_marker_all_the_same(rig):
     rig.synced()
-    revision = rig.etcd.put(f"{PREFIX}/events/default/1-1", b"x")
+    revision = rig.etcd.put(f"{PREFIX}/leases/ns/name", b"x")
     rig.reaches(revision)
     rig.etcd.put(f"{PREFIX}/odd", b"x")
     assert rig.pods.steps[1:] == []
+
+
+def test_events_are_not_watched_and_what_follows_them_moves_the_marker_past_them(rig):
+    rig.synced()
+    told = []
+    deliver = rig.etcd.watch_now.deliver
+    rig.etcd.watch_now.deliver = lambda item: (told.append(item), deliver(item))
+    for number in range(3):
+        rig.etcd.put(f"{PREFIX}/events/default/1-{number}", b"x")
+    renewal = rig.etcd.put(f"{PREFIX}/history/ns/name", b"x")
+    rig.reaches(renewal)
+    assert [event.key for item in told for event in item.events] == [f"{PREFIX}/history/ns/name"]
+
+
+def test_a_route_before_those_of_terms_is_watched_as_well(make):
+    rig = make()
+    candidates = Recorded()
+    rig.hub.route("candidates", candidates)
+    rig.synced()
+    revision = rig.etcd.put(f"{PREFIX}/candidates/ns/name/x", b"x")
+    rig.reaches(revision)
+    assert candidates.state == {f"{PREFIX}/candidates/ns/name/x": b"x"}
 
 
 def test_changes_of_one_transaction_arrive_whole_before_its_marker(rig):
