@@ -10,7 +10,7 @@ from lockd.fencing import ObjectWrite
 from lockd.record import display_time
 from replica.api import codec
 from replica.api.events import WARNING
-from replica.api.keys import object_key
+from replica.api.keys import kind_prefix
 from replica.api.kinds import POD
 from replica.attempts import Cycle, Miss
 from replica.binding import Binding
@@ -67,6 +67,7 @@ class SchedulingCycle:
         self._metrics = metrics
         self._token = int(token)
         self._clock = parts.clock
+        self._base = kind_prefix(parts.lock.prefix, POD)
         self._second, self._stamp = 0, ""
         self._held: dict[str, Cycle] = {}
         self._resolved: queue.SimpleQueue[tuple[Cycle, Status]] = queue.SimpleQueue()
@@ -216,7 +217,7 @@ class SchedulingCycle:
         if pod.value is None:
             raise LookupError(f"pod {pod.path} has no stored value to bind")
         value = codec.bound(pod.value, cycle.node_name, self._token, at=self._now())
-        key = object_key(self._parts.lock.prefix, POD, pod.name, pod.namespace)
+        key = f"{self._base}{pod.path}"
         self._outcomes.binding(cycle)
         self._parts.expect(key, value, pod.on(cycle.node_name, token=self._token))
         return Binding(pod, cycle.node_name, ObjectWrite(key, pod.mod_revision, value))

@@ -39,6 +39,7 @@ class Domains:
         shared: How many of them several nodes have, eligible or not.
         lacking: The rows of nodes without the label.
         tallies: Who counts pods by them.
+        version: Grows with each node that is looked at anew.
     """
 
     def __init__(self, key: str, eligible: Callable[[Node], bool] | None = None) -> None:
@@ -49,6 +50,7 @@ class Domains:
         self.counted: Flags = np.zeros(LEAST, np.bool_)
         self.members: Amounts = np.zeros(LEAST, np.int64)
         self._holders: Amounts = np.zeros(LEAST, np.int64)
+        self.version = 0
         self.alive = 0
         self.shared = 0
         self.lacking: set[int] = set()
@@ -66,6 +68,7 @@ class Domains:
 
     def enter(self, row: int, node: Node | None) -> None:
         """This is the row's node now."""
+        self.version += 1
         if row >= len(self.ids):
             self.ids, self.counted = grown(self.ids, row + 1), grown(self.counted, row + 1)
         value = None if node is None else node.labels.get(self.key)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from replica.framework.interface import HIGHEST_SCORE, RowFilterPlugin, RowScorePlugin
 from replica.framework.status import PluginFailed, as_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from replica.api.pods import Pod
     from replica.cache.nodes import Nodes
     from replica.framework.adapter import Weighted
+    from replica.framework.cycle_state import CycleState
     from replica.framework.interface import Plugin
     from replica.framework.standing import Standing
+
+    RowFilter = tuple[str, Callable[[CycleState, Pod, Nodes, int], bool]]
+    RowScore = tuple[str, Callable[[CycleState, Pod, Nodes, int], int], int | None]
 
 
 class ByRow:
@@ -43,44 +48,51 @@ class ByRow:
         Raises:
             PluginFailed: A plugin is broken.
         """
-        for row in rows:
-            if self._fits(known, nodes, row):
-                score, parts = self._score(known, nodes, row)
-                known.update_row(row, fits=True, score=score, parts=parts)
-            else:
-                known.update_row(row, fits=False, score=0)
-
-    def _fits(self, known: Standing, nodes: Nodes, row: int) -> bool:
-        if not nodes.valid.item(row) or (known.names is not None and nodes.names[row] not in known.names):
-            return False
         state, pod = known.state, known.pod
-        skip = state.skip_filter
-        for name, ask in self._filters:
-            if name in skip:
+        if known.asked is None:
+            known.asked = (
+                tuple([each for each in self._filters if each[0] not in state.skip_filter]),
+                tuple([each for each in self._scores if each[0] not in state.skip_score]),
+            )
+        filters, scores = known.asked
+        for row in rows:
+            if not nodes.valid.item(row) or (known.names is not None and nodes.names[row] not in known.names):
+                known.update_row(row, fits=False, score=0)
                 continue
-            try:
-                passes = ask(state, pod, nodes, row)
-            except Exception as error:
-                raise as_failure(error, name, "Filter") from error
-            if not passes:
-                return False
-        return True
+            if not _fits(filters, state, pod, nodes, row):
+                known.update_row(row, fits=False, score=0)
+                continue
+            score, parts = _score(scores, state, pod, nodes, row)
+            known.update_row(row, fits=True, score=score, parts=parts)
 
-    def _score(self, known: Standing, nodes: Nodes, row: int) -> tuple[int, list[int]]:
-        """The weighted sum, and what is still to be scaled."""
-        state, pod, total, parts = known.state, known.pod, 0, []
-        skip = state.skip_score
-        for name, ask, weight in self._scores:
-            if name in skip:
-                continue
-            try:
-                score = ask(state, pod, nodes, row)
-            except Exception as error:
-                raise as_failure(error, name, "Score") from error
+
+def _fits(filters: Sequence[RowFilter], state: CycleState, pod: Pod, nodes: Nodes, row: int) -> bool:
+    name = ""
+    try:
+        for name, ask in filters:  # noqa: B007 - it names who raises
+            if not ask(state, pod, nodes, row):
+                return False
+    except Exception as error:
+        raise as_failure(error, name, "Filter") from error
+    return True
+
+
+def _score(scores: Sequence[RowScore], state: CycleState, pod: Pod, nodes: Nodes, row: int) -> tuple[int, list[int]]:
+    """The weighted sum, and what is still to be scaled."""
+    total, parts, name = 0, [], ""
+    try:
+        for name, ask, weight in scores:
+            score = ask(state, pod, nodes, row)
             if weight is None:
                 parts.append(score)
-                continue
-            if not 0 <= score <= HIGHEST_SCORE:
-                raise PluginFailed(name, "Score", f"score {score} is outside 0 to {HIGHEST_SCORE}")
-            total += score * weight
-        return total, parts
+            elif 0 <= score <= HIGHEST_SCORE:
+                total += score * weight
+            else:
+                _outside(name, score)
+    except Exception as error:
+        raise as_failure(error, name, "Score") from error
+    return total, parts
+
+
+def _outside(name: str, score: int) -> NoReturn:
+    raise PluginFailed(name, "Score", f"score {score} is outside 0 to {HIGHEST_SCORE}")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from replica.framework.choice import NOBODY, Ranked, choose
 from replica.framework.outlook import NOTHING, Foresighted, Outlook
 from replica.framework.placement import Placement
-from replica.framework.shelves import Shelves, draw_one
+from replica.framework.shelves import Shelves
 from replica.framework.status import as_failure
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from replica.framework.cycle_state import CycleState
     from replica.framework.interface import Relational
     from replica.framework.metrics import FrameworkMetrics
-    from replica.framework.outlook import Apart, Ranker
+    from replica.framework.outlook import Ranker
     from replica.framework.shelves import Shelf
     from replica.framework.standing import Standing
 
@@ -84,7 +85,11 @@ class Foresight:
         count = sum(members)
         if not count or not (standing.steady or count == standing.count):
             return None
-        row, score = self._best(state, shelf, members, (told.rank, weight), draw)
+        if told.rank is None:
+            ranked = Ranked(members, [0] * len(members), NOBODY, (), 0)
+        else:
+            ranked = self._ranked(state, shelf, members, (told.rank, weight), nodes)
+        row, score = choose(shelf, ranked, draw)
         return Placement(nodes.names[row], row, count, nodes.count, score + standing.offset)
 
     def _outlook(self, state: CycleState, pod: Pod, nodes: Nodes) -> tuple[Outlook, int] | None:
@@ -111,29 +116,22 @@ class Foresight:
         self._metrics.point("Filter", "Success", began)
         return told, weighed
 
-    def _best(
-        self,
-        state: CycleState,
-        shelf: Shelf,
-        members: Sequence[int],
-        ranking: tuple[Ranker | None, int],
-        draw: random.Random,
-    ) -> tuple[int, int]:
-        """The best row and what it scores."""
-        ranker, weight = ranking
-        if ranker is None:
-            return _choose(shelf, members, [0] * len(members), (), draw)
+    def _ranked(
+        self, state: CycleState, shelf: Shelf, members: Sequence[int], told: tuple[Ranker, int], nodes: Nodes
+    ) -> Ranked:
+        """How much domains, and the rows apart, score on top of what the shelf knows.
+
+        Args:
+            members: By domain, the rows that are feasible; some are.
+        """
+        ranker, weight = told
         start = self._metrics.begin(state)
-        where, size = shelf.where, len(shelf.where)
-        apart: dict[Apart, list[int]] = {}
-        for row, amount in ranker.rows.items():
-            if row < size and (number := where[row]) >= 0 and members[number]:
-                apart.setdefault((number, amount), []).append(row)
+        apart = shelf.apart(ranker.rows, nodes)
+        if members is not shelf.members:
+            apart = {each: rows for each, rows in apart.items() if members[each[0]]}
         by_domain, others = ranker.rank(members, apart)
-        added = [score * weight for score in by_domain]
-        own = [(number, rows, score * weight) for ((number, _), rows), score in zip(apart.items(), others, strict=True)]
         self._metrics.point("Score", "Success", start)
-        return _choose(shelf, members, added, own, draw)
+        return Ranked(members, by_domain, apart, tuple(others), weight)
 
 
 def _chosen(standing: Standing, nodes: Nodes, draw: random.Random) -> Placement | None:
@@ -168,92 +166,3 @@ def _joined(one: Outlook, other: Outlook) -> Outlook | None:
     if other.domains is not None and other.allowed is not None:
         found.refuse(other.domains, other.allowed)
     return found
-
-
-def _choose(
-    shelf: Shelf,
-    members: Sequence[int],
-    added: Sequence[int],
-    own: Sequence[tuple[int, list[int], int]],
-    draw: random.Random,
-) -> tuple[int, int]:
-    """The best row and what it scores.
-
-    Args:
-        members: By domain, the rows that are feasible; some are.
-        added: By domain, what they score on top.
-        own: By domain, some rows of it, and what they score on top in place of that.
-    """
-    apart: dict[int, list[int]] = {}
-    for number, rows, _ in own:
-        apart[number] = apart[number] + rows if number in apart else rows
-    found, top, best = _Best(), shelf.top, shelf.best
-    for number, count in enumerate(members):
-        if not count:
-            continue
-        if not top[number]:
-            shelf.find(number)
-        if best[number] + added[number] < found.score:
-            continue
-        if number in apart:
-            score, others, without = _others(shelf, number, count, apart[number])
-            found.offer(score + added[number], others, without)
-        else:
-            found.offer(best[number] + added[number], top[number], ())
-    score_of = shelf.score
-    for number, rows, more in own:
-        if best[number] + more >= found.score:
-            for row in rows:
-                found.offer_row(score_of(row) + more, row)
-    return found.draw(draw), found.score
-
-
-def _others(shelf: Shelf, number: int, count: int, hidden: Sequence[int]) -> tuple[int, Sequence[int], Sequence[int]]:
-    """The best of a domain's rows but for the hidden ones: what they score by themselves, rows, and those left out."""
-    best, rows, score_of = shelf.best[number], shelf.top[number], shelf.score
-    without = [row for row in hidden if score_of(row) == best]
-    if len(without) < len(rows):
-        return best, rows, without
-    return (*shelf.best_without(number, hidden), ()) if count > len(hidden) else (best, (), ())
-
-
-class _Best:
-    """The rows that score highest among those offered.
-
-    Attributes:
-        score: -1 before there are any.
-    """
-
-    __slots__ = ("_lists", "_rows", "_without", "score")
-
-    def __init__(self) -> None:
-        self.score = -1
-        self._lists: list[Sequence[int]] = []
-        self._without: list[int] = []
-        self._rows: list[int] = []
-
-    def offer(self, score: int, rows: Sequence[int], without: Sequence[int]) -> None:
-        """Ascending rows that all score as much, less some of them."""
-        if rows and score >= self.score:
-            if score > self.score:
-                self._begin(score)
-            self._lists.append(rows)
-            self._without += without
-
-    def offer_row(self, score: int, row: int) -> None:
-        if score >= self.score:
-            if score > self.score:
-                self._begin(score)
-            self._rows.append(row)
-
-    def draw(self, draw: random.Random) -> int:
-        """One of them."""
-        lists = [*self._lists, sorted(self._rows)] if self._rows else self._lists
-        return draw_one(lists, sorted(self._without), draw)
-
-    def _begin(self, score: int) -> None:
-        """What was offered before scores less."""
-        self.score = score
-        self._lists.clear()
-        self._without.clear()
-        self._rows.clear()

@@ -84,6 +84,16 @@ class SigningPlugin(Plugin, Protocol):
 
 
 @runtime_checkable
+class SpecSigningPlugin(SigningPlugin, Protocol):
+    """A signing plugin that reads nothing of a pod but its specification: it is asked once for each."""
+
+    @property
+    def signs_spec(self) -> bool:
+        """Does its signature follow from `pod.spec` alone?"""
+        ...
+
+
+@runtime_checkable
 class WiderPlugin(Plugin, Protocol):
     """A Filter or Score that looks beyond the node it judges: pods share an evaluation only if that agrees, too."""
 

@@ -9,17 +9,22 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from replica.framework.residents import Residents
+
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from replica.cache.domains import Domains
     from replica.cache.nodes import Amounts, Nodes
-    from replica.framework.outlook import Bar
+    from replica.framework.outlook import Apart, Bar
     from replica.framework.standing import Standing
 
 KEPT: Final = 64
 """Shelves remembered, the least recently used one forgotten first."""
+
+KEPT_RESIDENTS: Final = 256
+"""For how many counts a shelf remembers which rows are judged apart."""
 
 MOST_ONE_BY_ONE: Final = 48
 """Rows that are entered one by one; when more have changed it costs less to look at all."""
@@ -42,13 +47,17 @@ class Shelf:
         top: By domain, the rows that have it, ascending.
     """
 
-    __slots__ = ("_bars", "_column", "_domains", "_epoch", "_serial", "_standing", "best", "members", "top", "where")
+    __slots__ = (
+        *("_bars", "_column", "_domains", "_epoch", "_residents", "_serial", "_standing"),
+        *("best", "members", "top", "where"),
+    )
 
     def __init__(self, standing: Standing, domains: Domains | None, bars: Sequence[Bar]) -> None:
         self._standing = standing
         self._domains = domains
         self._bars = bars
         self._serial = self._epoch = -1
+        self._residents: OrderedDict[int, Residents] = OrderedDict()
         self._column: Amounts = np.zeros(0, np.int64)
         self.where = self._column.data
         self.members: list[int] = []
@@ -72,6 +81,15 @@ class Shelf:
             scores = self._scores_of(number)
             best = self.best[number] = int(scores.max())
             self.top[number] = np.flatnonzero(scores == best).tolist()
+
+    def apart(self, rows: Mapping[int, int], nodes: Nodes) -> Mapping[Apart, list[int]]:
+        """The feasible ones of some rows, by domain and by what is counted there. Once it is up to date."""
+        found = self._residents.get(id(rows))  # which it keeps, so that no other has this id
+        if found is None:
+            found = self._residents[id(rows)] = Residents(rows)
+            if len(self._residents) > KEPT_RESIDENTS:
+                self._residents.popitem(last=False)
+        return found.renew(nodes, self.where)
 
     def best_without(self, number: int, rows: Sequence[int]) -> tuple[int, list[int]]:
         """The highest score in a domain, and the rows that have it, ascending, if these are left out but not all."""

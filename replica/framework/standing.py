@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,11 +37,12 @@ class Standing:
         diagnosis: Why there is no feasible node; None when there is one.
         count: How many nodes are feasible.
         epoch: Grows each time that the scores of all nodes may have changed at once.
+        asked: Which filters and scores have a say about a row, as `ByRow` finds out when it is first asked.
     """
 
     __slots__ = (
         *("_best", "_feasible", "_given", "_offset", "_scores", "_top"),
-        *("count", "diagnosis", "epoch", "names", "pod", "serial", "state"),
+        *("asked", "count", "diagnosis", "epoch", "names", "pod", "serial", "state"),
     )
 
     def __init__(
@@ -61,6 +62,7 @@ class Standing:
         self.serial = nodes.changes.serial
         self.diagnosis = diagnosis
         self.epoch = 0
+        self.asked: tuple[Sequence[Any], Sequence[Any]] | None = None
         self._feasible = np.zeros(nodes.size, np.bool_) if feasible is None else feasible.copy()
         self._given = Scores(np.zeros(nodes.size, np.int64)) if scores is None else scores
         for part in self._given.scaled:

@@ -35,6 +35,7 @@ class ImageLocality:
     """
 
     name = NAME
+    signs_spec = True
 
     def score(self, _state: CycleState, pod: Pod, nodes: Nodes) -> Amounts | None:
         if not nodes.facts.any_images():

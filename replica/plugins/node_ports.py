@@ -30,6 +30,7 @@ class NodePorts:
     """PreFilter and Filter. Ports of one number and protocol meet if the addresses are equal or one is 0.0.0.0."""
 
     name = NAME
+    signs_spec = True
 
     def pre_filter(self, _state: CycleState, pod: Pod, _nodes: Nodes) -> PreFilterResult:
         return _WANTED if pod.spec.host_ports else _NONE_WANTED

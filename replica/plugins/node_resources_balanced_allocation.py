@@ -11,9 +11,10 @@ from replica.cache.node_table import demand_of
 from replica.cache.nodes import CPU, EPHEMERAL, MEMORY
 from replica.framework.interface import HIGHEST_SCORE
 from replica.framework.status import SKIP, SUCCESS
+from replica.plugins.by_demand import ByDemand
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable, Iterator, Mapping
 
     from replica.api.pods import Pod
     from replica.cache.arrays import Amounts, Flags, Shares
@@ -34,9 +35,11 @@ class NodeResourcesBalancedAllocation:
     """
 
     name = NAME
+    signs_spec = True
 
     def __init__(self, args: NodeResourcesBalancedAllocationArgs) -> None:
         self._resources = tuple(resource.name for resource in args.resources)
+        self._counted = ByDemand(self._lanes)
 
     def pre_score(self, _state: CycleState, pod: Pod, _nodes: Nodes, _feasible: Flags) -> Status:
         demand = demand_of(pod.spec)
@@ -60,11 +63,12 @@ class NodeResourcesBalancedAllocation:
         return balance.astype(np.int64)
 
     def score_row(self, _state: CycleState, pod: Pod, nodes: Nodes, row: int) -> int:
-        shares = []
-        for lane, more in self._lanes(demand_of(pod.spec), nodes):
-            if allocatable := nodes.allocatable.item(lane, row):
+        shares, whole, requested = [], nodes.allocatable.item, nodes.requested.item
+        for lane, more in self._counted.of(demand_of(pod.spec), nodes.lanes):
+            if allocatable := whole(lane, row):
                 # Both as floating point, as in the column: a quotient of Python's integers may be rounded otherwise.
-                shares.append(min(float(nodes.requested.item(lane, row) + more) / float(allocatable), 1.0))
+                share = float(requested(lane, row) + more) / float(allocatable)
+                shares.append(min(share, 1.0))
         deviation = 0.0
         if len(shares) == 2:
             deviation = abs(shares[0] - shares[1]) / 2
@@ -76,16 +80,16 @@ class NodeResourcesBalancedAllocation:
     def signature(self, pod: Pod) -> Hashable:
         return demand_of(pod.spec)
 
-    def _lanes(self, demand: Demand, nodes: Nodes) -> Iterator[tuple[int, int]]:
+    def _lanes(self, demand: Demand, lanes: Mapping[str, int]) -> Iterator[tuple[int, int]]:
         """(lane, what the pod adds) of the resources that count: a device that isn't requested doesn't."""
         for resource in self._resources:
-            lane, more = nodes.lanes.get(resource), _requested(resource, demand)
+            lane, more = lanes.get(resource), _requested(resource, demand)
             if lane is not None and (more or lane in {CPU, MEMORY, EPHEMERAL}):
                 yield lane, more
 
     def _columns(self, demand: Demand, nodes: Nodes) -> Iterator[tuple[Shares, Flags | None]]:
         """The share of each resource, and where nodes have it at all (None: everywhere)."""
-        for lane, more in self._lanes(demand, nodes):
+        for lane, more in self._counted.of(demand, nodes.lanes):
             amount, allocatable = nodes.facts.amount(lane), nodes.allocatable[lane]
             share: Shares = (nodes.requested[lane] + more) / nodes.cut(amount.whole)
             np.minimum(share, 1.0, out=share)

@@ -13,11 +13,12 @@ from replica.cache.node_table import demand_of
 from replica.cache.nodes import CPU, EPHEMERAL, LANES, MEMORY, PODS
 from replica.framework.interface import Refusal
 from replica.framework.status import Code
+from replica.plugins.by_demand import ByDemand
 from replica.plugins.strategies import strategy_of
 from replica.queue.hints import Action, ClusterEvent, Hint, Registration, Resource
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from replica.api.nodes import Node
     from replica.api.pods import Pod
@@ -36,6 +37,7 @@ class NodeResourcesFit:
     """Filter and Score."""
 
     name = NAME
+    signs_spec = True
 
     def __init__(self, args: NodeResourcesFitArgs) -> None:
         self._ignored = frozenset(args.ignored_resources)
@@ -43,6 +45,7 @@ class NodeResourcesFit:
         self._resources = tuple((each.name, each.weighs) for each in args.scoring_strategy.resources)
         self._strategy = strategy_of(args.scoring_strategy)
         self._needs = lru_cache(maxsize=1024)(self._wanted)
+        self._scored = ByDemand(self._terms)
 
     def filter(self, _state: CycleState, pod: Pod, nodes: Nodes) -> Flags:
         fits: Flags = nodes.requested[PODS] < nodes.allocatable[PODS]
@@ -54,12 +57,12 @@ class NodeResourcesFit:
         return fits
 
     def filter_row(self, _state: CycleState, pod: Pod, nodes: Nodes, row: int) -> bool:
-        requested, allocatable = nodes.requested, nodes.allocatable
-        if requested.item(PODS, row) >= allocatable.item(PODS, row):
+        requested, allocatable, lanes = nodes.requested.item, nodes.allocatable.item, nodes.lanes
+        if requested(PODS, row) >= allocatable(PODS, row):
             return False
         for resource, amount in self._needs(demand_of(pod.spec)):
-            lane = nodes.lanes.get(resource)
-            if lane is None or allocatable.item(lane, row) - requested.item(lane, row) < amount:
+            lane = lanes.get(resource)
+            if lane is None or allocatable(lane, row) - requested(lane, row) < amount:
                 return False
         return True
 
@@ -104,7 +107,12 @@ class NodeResourcesFit:
         return strategy.mean(total, common if partial is None else np.maximum(partial + common, 1))
 
     def score_row(self, _state: CycleState, pod: Pod, nodes: Nodes, row: int) -> int:
-        return self._strategy.mean_row(self._scores_of(demand_of(pod.spec), nodes, row))
+        whole, score_of, scores = nodes.allocatable.item, self._strategy.row, []
+        for lane, more, weight in self._scored.of(demand_of(pod.spec), nodes.lanes):
+            if allocatable := whole(lane, row):
+                already = nodes.scoring.item(lane, row) if lane <= MEMORY else nodes.requested.item(lane, row)
+                scores.append((score_of(allocatable, already + more), weight))
+        return self._strategy.mean_row(scores)
 
     def signature(self, pod: Pod) -> Hashable:
         return demand_of(pod.spec)
@@ -146,15 +154,12 @@ class NodeResourcesFit:
         named = resource in self._ignored or resource.partition("/")[0] in self._ignored_groups
         return named and is_extended(resource)
 
-    def _scores_of(self, demand: Demand, nodes: Nodes, row: int) -> Iterator[tuple[int, int]]:
-        """(score, weight) of each resource that a node has and that counts for the pod."""
+    def _terms(self, demand: Demand, lanes: Mapping[str, int]) -> Iterator[tuple[int, int, int]]:
+        """(lane, what the pod adds, weight) of each resource that counts for the pod."""
         for resource, weight in self._resources:
-            lane = nodes.lanes.get(resource)
-            allocatable = 0 if lane is None else nodes.allocatable.item(lane, row)
-            if lane is None or not allocatable or (more := _counted(lane, resource, demand)) is None:
-                continue
-            already = nodes.scoring.item(lane, row) if lane in {CPU, MEMORY} else nodes.requested.item(lane, row)
-            yield self._strategy.row(allocatable, already + more), weight
+            lane = lanes.get(resource)
+            if lane is not None and (more := _counted(lane, resource, demand)) is not None:
+                yield lane, more, weight
 
 
 def after_pod(pod: Pod, old: Pod | None, new: Pod | None) -> Hint:

@@ -30,6 +30,7 @@ class NodeUnschedulable:
     """Filter."""
 
     name = NAME
+    signs_spec = True
 
     def filter(self, _state: CycleState, pod: Pod, nodes: Nodes) -> Flags | None:
         return None if _tolerates(pod.spec) else ~nodes.unschedulable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import compress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +28,16 @@ def outlook_of(plan: SpreadPlan) -> Outlook | None:
 
     As a rule there is one topology beside the nodes themselves, and all nodes have all labels.
     """
+    if plan.required:
+        return _look(plan)
+    # What wishes come to is the same until nodes change: how many pods are where is asked when they are ranked.
+    versions = tuple([each.tally.domains.version for each in plan.preferred])
+    if plan.told is None or plan.told[0] != versions:
+        plan.told = versions, _look(plan)
+    return plan.told[1]
+
+
+def _look(plan: SpreadPlan) -> Outlook | None:
     found = Outlook()
     bars: list[Bar] = []
     for each in plan.required:
@@ -73,24 +84,26 @@ class _Ranking:
         return NOBODY if self._alone is None else self._alone.tally.amounts
 
     def rank(self, members: Sequence[int], apart: Mapping[Apart, Sequence[int]]) -> tuple[list[int], Iterable[int]]:
+        alone = self._alone
         weight, skew = weight_of(len(members) - members.count(0)), self._wide.given.max_skew - 1
-        table = [count * weight + skew for count in self._wide.tally.counts.tolist()]
-        table[0] = 0.0
+        more = 0.0 if alone is None else float(alone.given.max_skew - 1)
+        table = [count * weight + skew + more for count in self._wide.tally.counts.tolist()]
+        table[0] = more
+        raw = [math.floor(each + 0.5) for each in table]
         degrees: list[int] = []
-        left = [0] * len(members)
-        if self._alone is not None:
-            more, weight = float(self._alone.given.max_skew - 1), weight_of(sum(members))
-            table = [each + more for each in table]
+        left = list(members)
+        if apart:
+            weight = weight_of(sum(members))
             for (number, amount), rows in apart.items():
                 degrees.append(math.floor(table[number] + weight * amount + 0.5))
-                left[number] += len(rows)
-        raw = [math.floor(each + 0.5) for each in table]
-        among = [degree for degree, count, own in zip(raw, members, left, strict=True) if count > own]
+                left[number] -= len(rows)
+        among = list(compress(raw, left))
         among += degrees
         most = max(among)
         if not most:
             return [HIGHEST_SCORE] * len(members), [HIGHEST_SCORE] * len(degrees)
         whole = most + min(among)
-        by_domain = zip(raw, members, strict=True)
-        scores = [(whole - degree) * HIGHEST_SCORE // most if count else 0 for degree, count in by_domain]
-        return scores, [(whole - degree) * HIGHEST_SCORE // most for degree in degrees]
+        return (
+            [(whole - degree) * HIGHEST_SCORE // most for degree in raw],
+            [(whole - degree) * HIGHEST_SCORE // most for degree in degrees],
+        )

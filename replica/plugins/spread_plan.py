@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from replica.cache.arrays import Amounts, Flags
     from replica.cache.census import Census
     from replica.cache.cohort import Traits
+    from replica.framework.outlook import Outlook
 
 HONOR: Final = "Honor"
 HOSTNAME: Final = "kubernetes.io/hostname"
@@ -98,14 +99,16 @@ class SpreadPlan:
         alone: Of these, those by which each node is judged by its own pods.
         wide: The others of these.
         every_key: Nodes without one of the preferred constraints' keys get nothing.
+        told: What wishes come to, and as of which versions of their domains; none before it was asked for.
     """
 
-    __slots__ = ("alone", "every_key", "preferred", "required", "wide")
+    __slots__ = ("alone", "every_key", "preferred", "required", "told", "wide")
 
     def __init__(
         self, census: Census, pod: Pod, given: Sequence[SpreadConstraint], *, by_owner: bool, every_key: bool
     ) -> None:
         self.every_key = every_key
+        self.told: tuple[tuple[int, ...], Outlook | None] | None = None
         make = _Maker(census, pod, by_owner=by_owner).make
         required = [each for each in given if each.when_unsatisfiable == DO_NOT_SCHEDULE]
         preferred = [each for each in given if each.when_unsatisfiable == SCHEDULE_ANYWAY]

@@ -28,6 +28,7 @@ class SupportedFeatures:
     """PreFilter."""
 
     name = NAME
+    signs_spec = True
 
     def pre_filter(self, _state: CycleState, pod: Pod, _nodes: Nodes) -> PreFilterResult:
         return PreFilterResult(unresolvable(*pod.spec.unsupported)) if pod.spec.unsupported else _SUPPORTED
