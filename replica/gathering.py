@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
+from replica.binding import MOST_PODS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from replica.binding import Group
 
-ENOUGH: Final = 60
-"""Pods that are worth a transaction though another is in flight: half of the most that go together."""
+ENOUGH: Final = MOST_PODS
+"""Pods that are worth a transaction though another is in flight: the most that go together."""
 
-MOMENT: Final = 0.02
-"""Seconds that fewer than that wait for others: no longer than most commits take."""
+MOMENT: Final = 0.04
+"""Seconds that fewer than that wait for others: longer than a commit takes unless etcd has too much to do."""
 
 
 class Gathering:

@@ -12,6 +12,7 @@ from component.clock import LONGEST_WAIT
 from component.lifecycle import Group
 from lockd.errors import Fenced, LeaseNotFound, StoreError
 from replica.binder import Binder
+from replica.binding import MOST_PODS
 from replica.cache.members import group_of
 from replica.cycle import SchedulingCycle
 from replica.gangs import Gangs
@@ -36,10 +37,10 @@ if TYPE_CHECKING:
 
 _log = logs.get(__name__)
 
-BATCH: Final = 64
-"""Pods taken from the queue at once."""
+BATCH: Final = MOST_PODS
+"""Pods taken from the queue at once: as many as go into one transaction."""
 
-HOLD_BACK: Final = 0.02
+HOLD_BACK: Final = 0.04
 """Seconds after which pods that have their places go to the binder, though others of their batch have none yet."""
 
 MOST_BINDING: Final = 2000

@@ -35,7 +35,7 @@ TIMING: Final = (
     f"--leader-elect-retry-period={PERIOD:g}s",
 )
 
-STEP: Final = 1.0
+STEP: Final = 2.0
 """Seconds between two looks. The leader pays for each, ten milliseconds for all its metrics; no figure hangs on it."""
 
 

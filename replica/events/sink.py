@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _log = logs.get(__name__)
 
-BATCH: Final = 100
+BATCH: Final = 120
 """Events written by one transaction at most."""
 
 LINGER: Final = 0.1

@@ -131,7 +131,7 @@ class Foresight:
             apart = {each: rows for each, rows in apart.items() if members[each[0]]}
         by_domain, others = ranker.rank(members, apart)
         self._metrics.point("Score", "Success", start)
-        return Ranked(members, by_domain, apart, tuple(others), weight)
+        return Ranked(members, by_domain, apart, others, weight)
 
 
 def _chosen(standing: Standing, nodes: Nodes, draw: random.Random) -> Placement | None:

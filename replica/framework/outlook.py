@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from replica.framework.interface import Relational
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from replica.api.pods import Pod
     from replica.cache.domains import Domains
@@ -29,7 +29,7 @@ class Ranker(Protocol):
         """The rows that may score otherwise than their domains, with what is counted there: they may be infeasible."""
         ...
 
-    def rank(self, members: Sequence[int], apart: Mapping[Apart, Sequence[int]]) -> tuple[list[int], Iterable[int]]:
+    def rank(self, members: Sequence[int], apart: Mapping[Apart, Sequence[int]]) -> tuple[Sequence[int], Sequence[int]]:
         """The scores.
 
         Args:

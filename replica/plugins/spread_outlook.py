@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from itertools import compress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -12,10 +13,13 @@ from replica.framework.outlook import Outlook
 from replica.plugins.crowding import weight_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from replica.framework.outlook import Apart, Bar
     from replica.plugins.spread_plan import Constraint, SpreadPlan
+
+KEPT: Final = 4096
+"""Results of ranking remembered."""
 
 FEW: Final = 64
 """So many domains are gone through one by one."""
@@ -83,27 +87,49 @@ class _Ranking:
     def rows(self) -> Mapping[int, int]:
         return NOBODY if self._alone is None else self._alone.tally.amounts
 
-    def rank(self, members: Sequence[int], apart: Mapping[Apart, Sequence[int]]) -> tuple[list[int], Iterable[int]]:
+    def rank(self, members: Sequence[int], apart: Mapping[Apart, Sequence[int]]) -> tuple[Sequence[int], Sequence[int]]:
         alone = self._alone
-        weight, skew = weight_of(len(members) - members.count(0)), self._wide.given.max_skew - 1
-        more = 0.0 if alone is None else float(alone.given.max_skew - 1)
-        table = [count * weight + skew + more for count in self._wide.tally.counts.tolist()]
-        table[0] = more
-        raw = [math.floor(each + 0.5) for each in table]
-        degrees: list[int] = []
-        left = list(members)
-        if apart:
-            weight = weight_of(sum(members))
-            for (number, amount), rows in apart.items():
-                degrees.append(math.floor(table[number] + weight * amount + 0.5))
-                left[number] -= len(rows)
-        among = list(compress(raw, left))
-        among += degrees
-        most = max(among)
-        if not most:
-            return [HIGHEST_SCORE] * len(members), [HIGHEST_SCORE] * len(degrees)
-        whole = most + min(among)
-        return (
-            [(whole - degree) * HIGHEST_SCORE // most for degree in raw],
-            [(whole - degree) * HIGHEST_SCORE // most for degree in degrees],
+        return _ranks(
+            tuple(self._wide.tally.counts.tolist()),
+            tuple(members),
+            tuple([(number, amount, len(rows)) for (number, amount), rows in apart.items()]),
+            self._wide.given.max_skew - 1,
+            0 if alone is None else alone.given.max_skew - 1,
         )
+
+
+@lru_cache(maxsize=KEPT)
+def _ranks(
+    counts: tuple[int, ...],
+    members: tuple[int, ...],
+    apart: tuple[tuple[int, int, int], ...],
+    skew: int,
+    skew_alone: int,
+) -> tuple[Sequence[int], Sequence[int]]:
+    """Scores by domain, and of the rows apart. Pods of one controller after the other come by the same few states.
+
+    Args:
+        counts: By domain, how many pods count.
+        members: By domain, how many nodes are feasible.
+        apart: A domain, what is counted on a node there, and how many nodes that is true of.
+        skew: That of the topology, less 1; `skew_alone` that of the nodes themselves.
+    """
+    weight, more = weight_of(len(members) - members.count(0)), float(skew_alone)
+    table = [count * weight + skew + more for count in counts]
+    table[0] = more
+    raw = [math.floor(each + 0.5) for each in table]
+    degrees: list[int] = []
+    left = list(members)
+    weight = weight_of(sum(members))
+    for number, amount, nodes in apart:
+        degrees.append(math.floor(table[number] + weight * amount + 0.5))
+        left[number] -= nodes
+    among = [*compress(raw, left), *degrees]
+    most = max(among)
+    if not most:
+        return (HIGHEST_SCORE,) * len(members), (HIGHEST_SCORE,) * len(degrees)
+    whole = most + min(among)
+    return (
+        tuple([(whole - degree) * HIGHEST_SCORE // most for degree in raw]),
+        tuple([(whole - degree) * HIGHEST_SCORE // most for degree in degrees]),
+    )
