@@ -104,7 +104,7 @@ def _actions(
         if not deed.targets:
             yield _action(deed, "cluster", "", revisions=_by_hand(deed, ledger, stamps))
         if deed.planned.fault in AGAIN:
-            yield from _later(deed, at_once, exits)
+            yield from _later(deed, at_once, exits, ledger, stamps)
 
 
 def _action(
@@ -138,14 +138,21 @@ def _heals(planned: Planned, target: str) -> bool:
     return planned.fault in ENDS and (planned.role == "all" or target.startswith("etcd-"))
 
 
-def _later(deed: Deed, at_once: Sequence[Target], exits: Sequence[Exit]) -> Iterator[Action]:
-    """The ends of processes that a fault ended later than it was applied."""
+def _later(
+    deed: Deed, at_once: Sequence[Target], exits: Sequence[Exit], ledger: Ledger, stamps: Mapping[int, Stamp]
+) -> Iterator[Action]:
+    """The ends of processes that a fault ended later than it was applied.
+
+    A leader that was asked to end gave its term back before it ended: then at the latest it had been asked.
+    """
+    over = [(each.identity, stamps.get(each.until_revision or 0)) for each in ledger.terms.by_token.values()]
     first = {target.identity for target in at_once}
     names = {target.name for target in deed.targets}
     for end in exits:
         during = deed.at <= end.at and (deed.healed_at is None or end.at <= deed.healed_at)
         if end.name in names and end.identity not in first and during:
-            yield _action(deed, end.name, end.identity, at=end.at)
+            given_back = [at.now for who, at in over if who == end.identity and at is not None and at.now >= deed.at]
+            yield _action(deed, end.name, end.identity, at=min(end.at, *given_back) if given_back else end.at)
 
 
 def _by_hand(deed: Deed, ledger: Ledger, stamps: Mapping[int, Stamp]) -> tuple[int, ...]:

@@ -57,5 +57,6 @@ def test_on_a_project_of_its_own_that_is_gone_in_the_end(tmp_path):
     engine.needed()
     ran = run(tmp_path)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    left = engine.engine.docker("ps", "--all", "--quiet", "--filter", "name=lockd-chaos-")
+    label = f"label=com.docker.compose.project.working_dir={tmp_path / 'out' / 'cluster-1'}"  # others may run beside
+    left = engine.engine.docker("ps", "--all", "--quiet", "--filter", label)
     assert left == ""

@@ -92,3 +92,17 @@ def test_a_cut_counts_until_a_newer_fault_of_its_links():
     elsewhere = replace(deed("delay", R2), at=12.0)
     (found,) = assembly._cut_off([deed("cut", R1), elsewhere, newer])
     assert (found.at, found.until) == (10.0, 14.0)
+
+
+def test_a_leader_that_gave_its_term_back_had_been_asked_before_that():
+    """Its successor was there before it had ended: the hand-off would be nobody's."""
+    made = HistoryMaker()
+    made.acquire("B")
+    released = made.release()
+    stamps = {released: Stamp(13.5, 1003.5)}
+    exits = [Exit(name="replica-2", identity="B", code=0, at=14.0)]
+    found = actions(deed("rolling-restart", R1, R2, role="all"), exits, made, stamps)
+    assert [(each.identity, each.at) for each in found] == [("A", 10.0), ("B", 13.5)]
+    stamps = {released: Stamp(9.0, 999.0)}  # before the fault: of another reason
+    found = actions(deed("rolling-restart", R1, R2, role="all"), exits, made, stamps)
+    assert found[1].at == 14.0
