@@ -19,7 +19,7 @@ import pytest
 from component.clock import SystemClock
 from lockd.presence import server as serving
 from lockd.presence.config import PresenceConfig, PresenceTls
-from lockd.presence.connection import Patience
+from lockd.presence.connection import Connection, End, Patience
 from lockd.presence.dialer import Dialer, Target
 from lockd.presence.server import PresenceServer
 from lockd.presence.wire import GOODBYE, hello
@@ -251,6 +251,15 @@ def test_a_goodbye_and_the_end_may_come_together(watching, fake):
     accepted.sendall(GOODBYE)
     reset(accepted)
     quiet(watching)
+
+
+def test_a_goodbye_and_the_end_may_come_in_one_read():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.setblocking(False)
+        theirs.sendall(hello("a") + GOODBYE)
+        theirs.close()
+        assert Connection(ours).read() is End.GOODBYE
 
 
 def test_a_close_of_its_own_proves_nothing(watching):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 
 import grpc
@@ -9,7 +10,9 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
+from lockd.daemon.campaign import Campaign
 from lockd.daemon.listening import Security
+from lockd.daemon.refusals import Refusal
 from lockd.ports import LockName
 from lockd.record import LeaderRecord
 from lockd.v1 import lock_pb2 as pb
@@ -155,6 +158,35 @@ def test_a_connection_that_breaks_is_never_taken_for_a_half_close(etcd, prefix, 
             eventually(lambda: daemon.admission.open == 0, within=20.0)
             value = gateway.range(LockName(prefix, NAMESPACE, name).lease, timeout=5.0).kvs[0].value
             assert LeaderRecord.parse(value).holder_identity == "a"
+
+
+class Breaking:
+    """A call's context that breaks right after the answer to the client's end has gone out.
+
+    grpc takes a broken connection for an end of the client's side, and tells of the break a moment later.
+    """
+
+    active = True
+
+    def is_active(self):
+        return self.active
+
+
+def test_a_break_that_is_told_of_after_the_end_of_the_clients_side_releases_nothing(etcd, prefix, gateway):
+    with serving(etcd.connection, prefix) as daemon:
+        said, context = queue.SimpleQueue(), Breaking()
+        campaign = Campaign(daemon.backend, iter(said.get, None), context, None)
+        answers = campaign.answers()
+        said.put(enter(NAME, "a"))
+        assert any(answer.WhichOneof("kind") == "leading" for answer in answers)
+        said.put(None)
+        next(answers)
+        context.active = False
+        campaign.broken()
+        with pytest.raises(Refusal):
+            list(answers)
+        value = gateway.range(LockName(prefix, NAMESPACE, NAME).lease, timeout=5.0).kvs[0].value
+        assert LeaderRecord.parse(value).holder_identity == "a"
 
 
 def secure(*names):
