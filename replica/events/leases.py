@@ -31,6 +31,7 @@ class EventLeases:
         self._grant = grant
         self._clock = clock
         self._lock = threading.Lock()
+        self._granting = threading.Lock()  # held while etcd is asked, however long that takes; the other one never is
         self._lease = 0
         self._granted = 0.0
 
@@ -53,6 +54,8 @@ class EventLeases:
     def at_hand(self) -> int:
         """A lease that lives for half an hour at least, without asking etcd; 0 when there is none.
 
+        Nor does it wait for a grant that another thread waits for: whoever releases a term takes what there is.
+
         A put with an etcd lease that is gone fails its whole transaction: one that must not fail, such as a release,
         takes only a lease that is sure to live.
         """
@@ -66,12 +69,15 @@ class EventLeases:
                 self._lease = 0
 
     def _within(self, age: float) -> int:
-        with self._lock:
-            if self._age() >= age:
-                now = self._clock.now()
-                self._lease = self._grant(EVENT_SECONDS + SHARED_SECONDS)
-                self._granted = now
-            return self._lease
+        with self._granting:
+            with self._lock:
+                if self._age() < age:
+                    return self._lease
+            now = self._clock.now()
+            lease = self._grant(EVENT_SECONDS + SHARED_SECONDS)
+            with self._lock:
+                self._lease, self._granted = lease, now
+            return lease
 
     def _age(self) -> float:
         return self._clock.now() - self._granted if self._lease else float("inf")

@@ -359,6 +359,24 @@ def test_a_lease_that_may_be_gone_is_not_at_hand(leases, clock):
     assert leases.at_hand() == 0
 
 
+def test_a_grant_that_takes_long_keeps_nobody_from_the_lease_at_hand(clock):
+    """Whoever releases a term asks for it, perhaps while etcd says nothing."""
+    told = []
+
+    def grant(_):
+        other = threading.Thread(target=lambda: told.append(leases.at_hand()), daemon=True)
+        other.start()
+        other.join(5.0)
+        return 7
+
+    leases = EventLeases(grant, clock=clock)
+    assert leases.current() == 7
+    assert told == [0]
+    clock.advance(SHARED_SECONDS)
+    leases.current()
+    assert told == [0, 7]
+
+
 def test_a_forgotten_lease_is_not_used_again(leases):
     lease = leases.current()
     leases.forget(lease - 1)
