@@ -28,13 +28,15 @@ class Hosted:
     def condition(self, target: Target) -> Condition:
         return processes.condition(_process(target))
 
-    def kill(self, target: Target) -> None:
-        process = _process(target)
-        process.send(signal.SIGKILL)
-        eventually(lambda: not process.alive, clock=self._clock, within=STOPPING)
+    def kill(self, *targets: Target) -> None:
+        found = [_process(target) for target in targets]
+        for process in found:
+            process.send(signal.SIGKILL)
+        eventually(lambda: not any(process.alive for process in found), clock=self._clock, within=STOPPING)
 
-    def terminate(self, target: Target) -> None:
-        _process(target).send(signal.SIGTERM)
+    def terminate(self, *targets: Target) -> None:
+        for process in [_process(target) for target in targets]:
+            process.send(signal.SIGTERM)
 
     def pause(self, target: Target) -> None:
         process = _process(target)

@@ -165,16 +165,18 @@ class Cluster(Protocol):
         """
         ...
 
-    def kill(self, target: Target) -> None:
-        """End it without warning (SIGKILL), and return once it has.
+    def kill(self, *targets: Target) -> None:
+        """End them without warning (SIGKILL), and return once they have.
+
+        Several are first found and then killed, so that none has the time to carry on what another one did.
 
         Raises:
-            Gone: It has ended already; so do the others below.
+            Gone: One has ended already; so do the others below.
         """
         ...
 
-    def terminate(self, target: Target) -> None:
-        """Ask it to end (SIGTERM)."""
+    def terminate(self, *targets: Target) -> None:
+        """Ask them to end (SIGTERM), all at once too."""
         ...
 
     def pause(self, target: Target) -> None:

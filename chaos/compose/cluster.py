@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import signal
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
 from chaos.cluster.health import is_answered
@@ -22,7 +24,7 @@ from lockd.errors import StoreError
 from lockd.record import LeaderRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from chaos.cluster.interface import End
     from chaos.compose.container import Container
@@ -174,18 +176,15 @@ class ComposeCluster:
             )
         return found[0]
 
-    def kill(self, target: Target) -> None:
-        if not is_named(target.name):
-            self._clients.kill(target)
-            return
-        self._send(target, signal.SIGKILL)
-        eventually(lambda: self.condition(target) is Condition.GONE, clock=self._clock, within=ENDING)
+    def kill(self, *targets: Target) -> None:
+        self._send(targets, signal.SIGKILL)
+        self._clients.kill(*(target for target in targets if not is_named(target.name)))
+        for target in targets:
+            eventually(partial(self._is_gone, target), clock=self._clock, within=ENDING)
 
-    def terminate(self, target: Target) -> None:
-        if not is_named(target.name):
-            self._clients.terminate(target)
-            return
-        self._send(target, signal.SIGTERM)
+    def terminate(self, *targets: Target) -> None:
+        self._send(targets, signal.SIGTERM)
+        self._clients.terminate(*(target for target in targets if not is_named(target.name)))
 
     def pause(self, target: Target) -> None:
         if not is_named(target.name):
@@ -206,8 +205,18 @@ class ComposeCluster:
     def __exit__(self, *_: object) -> None:
         self._diary.end()
 
-    def _send(self, target: Target, number: signal.Signals) -> None:
-        signalling.send(self.engine, self._present(target), number, clock=self._clock)
+    def _is_gone(self, target: Target) -> bool:
+        return self.condition(target) is Condition.GONE
+
+    def _send(self, targets: Sequence[Target], number: signal.Signals) -> None:
+        """Signal those in containers side by side, since each may take a while where the engine does it."""
+        aims = [
+            signalling.Aim.at(self.engine, self._present(target), self._clock)
+            for target in targets
+            if is_named(target.name)
+        ]
+        with ThreadPoolExecutor(max(1, len(aims)), thread_name_prefix="chaos/signal") as pool:
+            list(pool.map(lambda aim: aim.send(number), aims))
 
     def _present(self, target: Target) -> Container:
         """The container, if it still runs this very process.

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
-from component.clock import SystemClock
 from component.process import Gone, Process
 from lockd.errors import LockdError
 
@@ -44,24 +44,48 @@ class Unreachable(LockdError):
     """The process inside a container can't be signalled; one line with the remedy."""
 
 
-def send(engine: Engine, container: Container, number: signal.Signals, *, clock: Clock | None = None) -> None:
-    """Signal the process inside: as one of this host where it is one, else from inside by a shell.
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """At the process inside a container, found before it is signalled: finding takes longer.
 
-    Raises:
-        Gone: It has ended.
-        Unreachable: It can't be signalled.
-        EngineError: The engine can't be asked.
+    Attributes:
+        process: What it is on this host; None: its engine is elsewhere.
     """
-    if not container.running:
-        raise Gone(f"{container.name} has ended")
-    process = on_this_host(container, clock or SystemClock())
-    if process is not None:
-        try:
-            process.send(number)
-        except PermissionError:
-            pass  # not as this user: from inside, then
-        else:
-            return
+
+    engine: Engine
+    container: Container
+    process: Process | None
+
+    @classmethod
+    def at(cls, engine: Engine, container: Container, clock: Clock) -> Self:
+        """Find it.
+
+        Raises:
+            Gone: It has ended.
+        """
+        if not container.running:
+            raise Gone(f"{container.name} has ended")
+        return cls(engine, container, on_this_host(container, clock))
+
+    def send(self, number: signal.Signals) -> None:
+        """Signal it: as a process of this host where it is one, else from inside by a shell.
+
+        Raises:
+            Gone: It has ended.
+            Unreachable: It can't be signalled.
+            EngineError: The engine can't be asked.
+        """
+        if self.process is not None:
+            try:
+                self.process.send(number)
+            except PermissionError:
+                pass  # not as this user: from inside, then
+            else:
+                return
+        _send_inside(self.engine, self.container, number)
+
+
+def _send_inside(engine: Engine, container: Container, number: signal.Signals) -> None:
     code, said = engine.run(container.id, ("sh", "-c", _INSIDE, number.name.removeprefix("SIG")))
     if code == _UNKILLABLE and number is signal.SIGKILL:
         raise Unreachable(

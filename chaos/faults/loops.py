@@ -12,7 +12,7 @@ from chaos.faults.effect import Effect, Moment, shown
 from chaos.faults.errors import NotApplied, NotHealed
 from chaos.faults.fault import NOTHING, Kind
 from chaos.faults.parameters import COUNT, SECONDS, choice, parameter
-from chaos.faults.processes import gone, present, returned
+from chaos.faults.processes import gone, present, returned, strike
 from component.lifecycle import Group
 from component.process import Gone
 
@@ -166,8 +166,5 @@ class _Loop:
 
 
 def _end(scene: Scene, target: Target, end: Callable[[Target], None], how: str) -> str:
-    try:
-        end(target)
-    except Gone as error:
-        raise NotApplied(f"{target.name} (pid {target.pid}) had ended before") from error
+    strike([target], end)
     return shown(scene, lambda: gone(scene, target, how), f"{target.name} (pid {target.pid}) did not end")

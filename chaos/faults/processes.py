@@ -86,11 +86,11 @@ def halted(scene: Scene, undo: Undo, targets: Sequence[Target], how: str) -> tup
     else:
         _start_again(scene, undo, targets)
     moment = Moment.now(scene.clock)
-    for target in targets:
-        try:
-            (scene.cluster.pause if paused else scene.cluster.kill)(target)
-        except Gone as error:
-            raise NotApplied(f"{target.name} (pid {target.pid}) had ended before") from error
+    if paused:
+        for target in targets:
+            strike([target], scene.cluster.pause)
+    else:
+        strike(targets, scene.cluster.kill)
     looks = {
         target: partial(_stopped, scene, target) if paused else partial(gone, scene, target, "killed")
         for target in targets
@@ -146,17 +146,13 @@ def _stopped(scene: Scene, target: Target) -> str | None:
     return f"{target.name} (pid {target.pid}) is stopped" if stopped else None
 
 
-def _ended(scene: Scene, targets: Sequence[Target], end: Callable[[Target], None], how: str) -> Effect:
+def _ended(scene: Scene, targets: Sequence[Target], end: Callable[..., None], how: str) -> Effect:
     members = {member.name for member in scene.cluster.etcd_members()}
     others = [target for target in targets if target.name not in members]
     with Undo() as undo:
         _start_again(scene, undo, [target for target in targets if target.name in members])
         moment = Moment.now(scene.clock)
-        for target in targets:
-            try:
-                end(target)
-            except Gone as error:
-                raise NotApplied(f"{target.name} (pid {target.pid}) had ended before") from error
+        strike(targets, end)
         proofs = [witnessed(scene, target, _shown_gone(scene, target, how), "die", moment) for target in targets]
 
     def heal() -> str:
@@ -164,6 +160,20 @@ def _ended(scene: Scene, targets: Sequence[Target], end: Callable[[Target], None
         return "; ".join(filter(None, (*(returned(scene, target) for target in others), back)))
 
     return Effect(moment, "; ".join(proofs), heal, always)
+
+
+def strike(targets: Sequence[Target], end: Callable[..., None]) -> None:
+    """Do it to processes, all at once.
+
+    Raises:
+        NotApplied: One had ended before.
+    """
+    try:
+        end(*targets)
+    except Gone as error:
+        names = ", ".join(f"{target.name} (pid {target.pid})" for target in targets)
+        whose = "" if len(targets) == 1 else "one of "
+        raise NotApplied(f"{whose}{names} had ended before: {error}") from error
 
 
 def _shown_gone(scene: Scene, target: Target, how: str) -> str:

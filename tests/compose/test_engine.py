@@ -51,7 +51,7 @@ class TestDocker(EngineContract):
 
     @pytest.fixture
     def crash(self, engine):
-        return lambda running: signalling.send(engine, running, signal.SIGKILL)
+        return lambda running: signalling.Aim.at(engine, running, SystemClock()).send(signal.SIGKILL)
 
 
 def test_from_inside_a_crash_is_one_too(cluster):
@@ -60,6 +60,6 @@ def test_from_inside_a_crash_is_one_too(cluster):
     replica = engine.container(cluster.replicas()[0].id)
     elsewhere = replace(replica, pid=0)
     assert signalling.on_this_host(elsewhere, SystemClock()) is None
-    signalling.send(engine, elsewhere, signal.SIGKILL)
+    signalling.Aim.at(engine, elsewhere, SystemClock()).send(signal.SIGKILL)
     eventually(lambda: engine.container(replica.id).started != replica.started, within=harness.WITHIN)
     cluster.whole()

@@ -101,7 +101,7 @@ class Immune:
     def condition(self, target: Target) -> Condition:
         return condition(Process(target.pid, target.started))
 
-    def kill(self, target: Target) -> None:
+    def kill(self, *targets: Target) -> None:
         pass
 
     terminate = pause = resume = kill

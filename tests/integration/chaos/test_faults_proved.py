@@ -88,7 +88,7 @@ def test_what_had_ended_before_was_not_hurt(scene):
     (target, *_) = scene.cluster.replicas()
     process(target).send(signal.SIGKILL)
     eventually(lambda: not process(target).alive, within=10.0)
-    scene.cluster.kill = lambda target: process(target).send(signal.SIGKILL)
+    scene.cluster.kill = lambda *targets: [process(each).send(signal.SIGKILL) for each in targets]
     with pytest.raises(NotApplied, match="had ended before"):
         registry.make("kill").apply(scene, [target])
 

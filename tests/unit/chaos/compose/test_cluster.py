@@ -123,6 +123,16 @@ def test_who_was_seen_once_is_known_while_etcd_is_silent(cluster, etcd):
     assert [each.identity for each in cluster.replicas()] == ["replica-1_a", "replica-2_b"]
 
 
+def test_several_are_found_before_any_is_killed(cluster, engine):
+    """Else the first one's death would be answered by a second one before it dies."""
+    first, second = cluster.replicas()
+    engine.found.pop(cluster.container(second).id)
+    with pytest.raises(Gone):
+        cluster.kill(first, second)
+    assert engine.asked == []
+    assert cluster.condition(first) is Condition.RUNNING
+
+
 def test_a_kill_from_inside_has_the_restart_policy_act(cluster, engine, etcd):
     first = cluster.replicas()[0]
     cluster.kill(first)
@@ -233,6 +243,10 @@ def test_one_that_was_made_anew_is_found_again(cluster, engine):
     assert not cluster.replicas()[0].is_same(first)
 
 
+def shoot(engine, number):
+    signalling.Aim.at(engine, engine.containers()[0], SystemClock()).send(number)
+
+
 @pytest.mark.parametrize(
     ("said", "error", "told"),
     [
@@ -244,14 +258,14 @@ def test_one_that_was_made_anew_is_found_again(cluster, engine):
 def test_who_can_not_be_signalled_is_one_line(engine, said, error, told):
     engine.said = said
     with pytest.raises(error, match=re.escape(told)):
-        signalling.send(engine, engine.containers()[0], signal.SIGKILL)
+        shoot(engine, signal.SIGKILL)
 
 
 def test_a_shell_that_ended_with_its_container_has_killed_it(engine):
     engine.said = (137, "")
-    signalling.send(engine, engine.containers()[0], signal.SIGKILL)
+    shoot(engine, signal.SIGKILL)
     with pytest.raises(Gone, match="has ended"):
-        signalling.send(engine, engine.containers()[0], signal.SIGTERM)
+        shoot(engine, signal.SIGTERM)
 
 
 def test_a_process_of_this_host_that_has_the_pid_of_one_elsewhere_is_left_alone(monkeypatch):
