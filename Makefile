@@ -25,10 +25,10 @@ $(STAMP): requirements.lock pyproject.toml tools/setup.py
 demo: $(STAMP) ## show two fenced hand-offs on a real etcd; ARGS=--defaults for 15/10/2 s
 	@$(BIN)/chaosctl demo $(ARGS)
 
-test: $(STAMP) ## run the tests: pure ones on all cores, then the others, which mostly wait, two at a time; slow ones: `make chaos`
+test: $(STAMP) ## run the tests: pure ones on all cores, then the others, three at a time as they mostly wait; slow ones: `make chaos`
 	@$(BIN)/python -m compileall -q component lockd replica chaos tests  # the many processes that tests start are to share it
 	$(PYTEST) -n auto -m "not slow" tests/unit tests/simulation
-	$(PYTEST) -n 2 --dist loadfile -m "not slow and not compose" --ignore=tests/unit --ignore=tests/simulation tests
+	TMPDIR="$$($(BIN)/python tools/scratch.py)" $(PYTEST) -n 3 --dist loadfile -m "not slow and not compose" --ignore=tests/unit --ignore=tests/simulation tests
 
 verify: $(STAMP) ## check format, lint, types, imports, dependencies, spelling, generated code, lock file
 	$(BIN)/ruff format --check --quiet .

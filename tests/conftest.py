@@ -36,6 +36,11 @@ settings.load_profile("project")
 os.environ[SWITCH] = "true"
 
 
+def pytest_xdist_auto_num_workers():
+    """Half as many again as there are cores: even of the pure tests some wait, for a process or a thread."""
+    return max(2, 3 * len(os.sched_getaffinity(0)) // 2)
+
+
 @pytest.fixture(scope="session")
 def etcd():
     """An etcd of one member. Whoever stops, fills or compacts it wants one of their own: `Embedded.start`."""

@@ -59,7 +59,11 @@ def test_a_hand_off_after_a_kill_is_told_whole(etcd, prefix, tmp_path, collector
         eventually(lambda: all(it.watches_over == "killed" for it in others), within=60.0, what="evidence can be had")
         crew.create(pods(0, 5))
         crew.until_bound(5, within=60.0)
-        eventually(lambda: len(killed.spans(RENEW)) >= 2, within=60.0, what="the leader has renewed")
+        eventually(
+            lambda: len(killed.spans(RENEW)) >= 2 and len(killed.spans(STORY)) >= 5,
+            within=60.0,
+            what="the leader has renewed, and told of its pods",
+        )
         at = CLOCK.wall()
         killed.end()
         successor = eventually(lambda: next((it for it in others if it.leads), None), within=60.0, what="a successor")
