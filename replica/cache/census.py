@@ -49,9 +49,14 @@ class Census:
     """The pods of a node table's snapshots, from one to the next. For the one who reads these.
 
     It costs nothing until somebody asks; from then on what a placed pod costs depends on how many count it.
+
+    Attributes:
+        version: Grows when a node changes, when the first pods that say the same about others come to nodes or the last
+            are gone, and when a plan is given up. How many pods are where has no part in it.
     """
 
     def __init__(self) -> None:
+        self.version = 0
         self._objects: Sequence[Node | None] = ()
         self._pods: Sequence[Mapping[str, Pod]] = ()
         self._generation: Amounts = np.zeros(0, np.int64)
@@ -147,6 +152,7 @@ class Census:
         """A row changed."""
         if self._nodes_seen.item(row) != self._node_generation.item(row):
             self._nodes_seen[row] = self._node_generation[row]
+            self.version += 1
             for domains in self._domains.values():
                 domains.enter(row, self._objects[row])
         self._seen[row] = self._generation[row]
@@ -186,6 +192,7 @@ class Census:
 
     def _introduce(self, cohort: Cohort) -> None:
         self._namespaces[cohort.namespace] += 1
+        self.version += says_something(cohort.spec)
         for scope in cohort.scopes():
             self._places.setdefault(scope, {})[cohort] = None
             for counter in tuple(self._counters.get(scope, ())):
@@ -195,6 +202,7 @@ class Census:
         self._namespaces[cohort.namespace] -= 1
         if not self._namespaces[cohort.namespace]:
             del self._namespaces[cohort.namespace]
+        self.version += says_something(cohort.spec)
         for scope in cohort.scopes():
             there = self._places[scope]
             del there[cohort]
@@ -204,6 +212,7 @@ class Census:
             tally.lose(cohort)
 
     def _close(self, plan: Plan) -> None:
+        self.version += 1
         for scope, counter in plan.counters():
             there = self._counters[scope]
             del there[counter]

@@ -38,12 +38,15 @@ class Facts:
         objects: The nodes by row.
         allocatable: int64[lane, row].
         changes: Of the nodes alone, from one snapshot to the next.
+
+    Attributes:
+        changes: The same.
     """
 
     def __init__(self, objects: Sequence[Node | None], allocatable: Amounts, changes: Changes) -> None:
         self._objects = objects
         self._allocatable = allocatable
-        self._changes = changes
+        self.changes = changes
         self._serial = changes.serial
         self._columns: OrderedDict[Hashable, _Column] = OrderedDict()
 
@@ -64,7 +67,7 @@ class Facts:
         return bool(self._get("images", AnyImages, lambda _: AnyImages()))
 
     def _get(self, key: Hashable, kind: type[C], make: Callable[[int], C]) -> C:
-        if self._serial != self._changes.serial:
+        if self._serial != self.changes.serial:
             self._renew()
         found = self._columns.get(key)
         if not isinstance(found, kind) or found.overgrown:
@@ -78,8 +81,8 @@ class Facts:
         return found
 
     def _renew(self) -> None:
-        changed = self._changes.since(self._serial)
-        self._serial = self._changes.serial
+        changed = self.changes.since(self._serial)
+        self._serial = self.changes.serial
         rows = range(len(self._objects)) if changed is None else changed
         for column in self._columns.values():
             for row in rows:

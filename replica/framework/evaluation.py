@@ -13,10 +13,11 @@ from replica.framework.cycle_state import CycleState
 from replica.framework.diagnosis import Diagnosis
 from replica.framework.filtering import Trace
 from replica.framework.foresight import Foresight
-from replica.framework.interface import FilterPlugin, Relational, WiderPlugin
+from replica.framework.interface import FilterPlugin, NodesWiderPlugin, Relational, WiderPlugin
 from replica.framework.passes import Pass
 from replica.framework.placement import Placement
 from replica.framework.related import Related
+from replica.framework.runs import Run
 from replica.framework.standing import KEPT, Standing, Standings
 from replica.framework.status import as_failure
 
@@ -92,6 +93,11 @@ class Evaluator:
             and all(each.name in relational for each in filters[len(shared) :]),
         )
         self._wider = tuple(each for each in asked.values() if isinstance(each, WiderPlugin))
+        # Others are to be asked before each pod, whatever was found for the one before.
+        self._runs = not len(extenders) and all(
+            isinstance(each, NodesWiderPlugin) and each.across_nodes for each in self._wider
+        )
+        self._run: Run | None = None
         self._looking_around = frozenset(each.name for each in filters if each.name in relational)
         self._standings = Standings()
         self._crowded: OrderedDict[Hashable, Crowded] = OrderedDict()
@@ -109,6 +115,10 @@ class Evaluator:
         Raises:
             PluginFailed: A plugin is broken.
         """
+        followed = self._follow(state, pod, nodes, signature)
+        if followed is not None:
+            return followed
+        self._run = None
         if not nodes.count:
             return Diagnosis(0)
         promised, own = self._promises.heeded(pod, nodes), self._promises.own(pod, nodes)
@@ -125,16 +135,24 @@ class Evaluator:
         if key is None:
             standing = self._evaluate(self._whole, state, pod, nodes, promised=promised, own=own, crowded=crowded)
             return self._chosen(standing, nodes)
+        lasts = True
         if known is None or not self._renew(known, pod, nodes) or (not known.count and known.diagnosis is None):
             # Of its own, since others will have it too.
             apart = CycleState(sampled=state.sampled)
             known = self._evaluate(self._shared, apart, pod, nodes, shared=True)
-            if self._shared.scoring.lasts(apart):
+            lasts = self._shared.scoring.lasts(apart)
+            if lasts:
                 self._standings.put(key, known)
         state.adopt(known.state)
-        foreseen = self._related.foresee(state, pod, nodes, known, self._draw)
+        run = Run(pod, nodes, signature, known) if lasts and self._runs else None
+        foreseen = self._related.foresee(state, pod, nodes, known, draw=self._draw, run=run)
         if foreseen is not None:
+            self._run = run
             return foreseen
+        return self._look_around(state, pod, nodes, known)
+
+    def _look_around(self, state: CycleState, pod: Pod, nodes: Nodes, known: Standing) -> Placement | Diagnosis:
+        """The best node by what relational plugins say, too, with a look at all nodes."""
         concerned = self._related.concerned(state, pod, nodes)
         if not concerned:
             return self._chosen(known, nodes)
@@ -143,6 +161,17 @@ class Evaluator:
             standing = self._evaluate(self._whole, state, pod, nodes)
             return standing.diagnosis or Diagnosis(nodes.count)
         return found
+
+    def _follow(self, state: CycleState, pod: Pod, nodes: Nodes, signature: Hashable | None) -> Placement | None:
+        """The node of a pod that goes on with a run; None if it doesn't, or its place can't be told so."""
+        run = self._run
+        if run is None or not run.takes(pod, nodes, signature) or self._promises.any:
+            return None
+        standing = run.standing
+        if not self._renew(standing, pod, nodes) or not standing.count:
+            return None
+        state.adopt(standing.state)
+        return self._related.foresee(state, pod, nodes, standing, draw=self._draw, run=run)
 
     def _chosen(self, standing: Standing, nodes: Nodes) -> Placement | Diagnosis:
         row = standing.choose(self._draw)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from replica.framework.choice import NOBODY, Ranked, choose
-from replica.framework.outlook import NOTHING, Foresighted, Outlook
+from replica.framework.outlook import NOTHING, NOTHING_NOW, Foresighted, Outlook, Told
 from replica.framework.placement import Placement
 from replica.framework.shelves import Shelves
 from replica.framework.status import as_failure
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from replica.framework.interface import Relational
     from replica.framework.metrics import FrameworkMetrics
     from replica.framework.outlook import Ranker
+    from replica.framework.runs import Run
     from replica.framework.shelves import Shelf
     from replica.framework.standing import Standing
 
@@ -62,20 +63,32 @@ class Foresight:
         return cls(able, filtering=filtering, weights=weights, metrics=metrics)
 
     def place(
-        self, state: CycleState, pod: Pod, nodes: Nodes, standing: Standing, *, draw: random.Random
+        self,
+        state: CycleState,
+        pod: Pod,
+        nodes: Nodes,
+        standing: Standing,
+        *,
+        draw: random.Random,
+        run: Run | None = None,
     ) -> Placement | None:
         """The best node for a pod; None if there is none, or all nodes must be looked at to know.
 
         Args:
             standing: How the nodes stand by all other plugins; some are feasible.
+            run: The pod's: what lasts of it is taken from there, and left there for those who follow.
 
         Raises:
             PluginFailed: A plugin is broken.
         """
-        found = self._outlook(state, pod, nodes)
+        found = None if run is None or state.sampled else run.told(nodes.census)
         if found is None:
-            return None
-        told, weight = found
+            found = self._outlook(state, pod, nodes)
+            if found is None:
+                return None
+            if run is not None:
+                run.hear(found, nodes.census)
+        told, weight, _ = found
         if told is NOTHING:
             return _chosen(standing, nodes, draw)
         shelf = self._shelves.get(standing, told.domains, told.bars, nodes)
@@ -83,7 +96,7 @@ class Foresight:
         if told.allowed is not None:
             members = [count if may else 0 for count, may in zip(members, told.allowed, strict=True)]
         count = sum(members)
-        if not count or not (standing.steady or count == standing.count):
+        if not count or not (count == standing.count or standing.steady):
             return None
         if told.rank is None:
             ranked = Ranked(members, [0] * len(members), NOBODY, (), 0)
@@ -92,9 +105,8 @@ class Foresight:
         row, score = choose(shelf, ranked, draw)
         return Placement(nodes.names[row], row, count, nodes.count, score + standing.offset)
 
-    def _outlook(self, state: CycleState, pod: Pod, nodes: Nodes) -> tuple[Outlook, int] | None:
-        """What all say, and the weight of who scores."""
-        told, weighed = NOTHING, 0
+    def _outlook(self, state: CycleState, pod: Pod, nodes: Nodes) -> Told | None:
+        told, weighed, lasting = NOTHING, 0, True
         began = self._metrics.begin(state)
         for plugin, filters, weight in self._plugins:
             start = self._metrics.begin(state) if state.sampled else 0.0
@@ -105,7 +117,8 @@ class Foresight:
             if more is None:
                 return None
             self._metrics.plugin(plugin.name, "Filter", "Success", start)
-            if more is NOTHING:
+            lasting = lasting and more.lasting
+            if more is NOTHING or more is NOTHING_NOW:
                 continue
             if more.rank is not None and weight:
                 weighed = weight
@@ -114,7 +127,7 @@ class Foresight:
                 return None
             told = joined
         self._metrics.point("Filter", "Success", began)
-        return told, weighed
+        return Told(told, weighed, lasting)
 
     def _ranked(
         self, state: CycleState, shelf: Shelf, members: Sequence[int], told: tuple[Ranker, int], nodes: Nodes

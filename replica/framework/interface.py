@@ -103,6 +103,16 @@ class WiderPlugin(Plugin, Protocol):
 
 
 @runtime_checkable
+class NodesWiderPlugin(WiderPlugin, Protocol):
+    """One that looks at all nodes, but at no pods on them: it is asked again when a node has changed."""
+
+    @property
+    def across_nodes(self) -> bool:
+        """Does what it gives follow from `pod.spec` and the nodes themselves?"""
+        ...
+
+
+@runtime_checkable
 class Relational(Plugin, Protocol):
     """A Filter or Score that judges a node by pods on other nodes too, so that each placement may change all of it.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from replica.framework.interface import Relational
 
@@ -50,9 +50,11 @@ class Outlook:
         allowed: By domain, nodes without one under 0: may its nodes take the pod? None: all may.
         bars: What else refuses rows.
         rank: Scores the nodes; None: all alike.
+        lasting: The same is said of other pods of the same namespace, labels, owner and specification, however many
+            come to nodes, until `Census.version` moves.
     """
 
-    __slots__ = ("allowed", "bars", "domains", "rank")
+    __slots__ = ("allowed", "bars", "domains", "lasting", "rank")
 
     def __init__(
         self,
@@ -61,8 +63,10 @@ class Outlook:
         allowed: Sequence[bool] | None = None,
         bars: tuple[Bar, ...] = (),
         rank: Ranker | None = None,
+        lasting: bool = False,
     ) -> None:
         self.domains = domains
+        self.lasting = lasting
         self.allowed = allowed
         self.bars = bars
         self.rank = rank
@@ -78,8 +82,24 @@ class Outlook:
         return True
 
 
-NOTHING = Outlook()
+NOTHING = Outlook(lasting=True)
 """It has nothing to say."""
+
+NOTHING_NOW = Outlook()
+"""It has nothing to say as things stand; that may change with each pod that comes to a node."""
+
+
+class Told(NamedTuple):
+    """What all of a profile's relational plugins say of the nodes together.
+
+    Attributes:
+        weight: Of who scores.
+        lasting: Is all of it `Outlook.lasting`?
+    """
+
+    outlook: Outlook
+    weight: int
+    lasting: bool
 
 
 @runtime_checkable

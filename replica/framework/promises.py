@@ -99,6 +99,11 @@ class Promises:
         self._stamps = count(1)
         self._nothing = Promised(0)
 
+    @property
+    def any(self) -> bool:
+        """Is there anything that a pod might have to heed, or was promised itself?"""
+        return bool(len(self._nominator))
+
     def heeded(self, pod: Pod, nodes: Nodes) -> Promised:
         """What is promised to pods of equal or higher priority, but for this one. Good until the next call."""
         if not len(self._nominator):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from replica.framework.foresight import Foresight
     from replica.framework.interface import Relational
     from replica.framework.passes import Pass
+    from replica.framework.runs import Run
     from replica.framework.standing import Standing
 
 
@@ -74,16 +75,19 @@ class Related:
         return frozenset(concerned)
 
     def foresee(
-        self, state: CycleState, pod: Pod, nodes: Nodes, standing: Standing, draw: random.Random
+        self, state: CycleState, pod: Pod, nodes: Nodes, standing: Standing, *, draw: random.Random, run: Run | None
     ) -> Placement | None:
         """The best node for a pod, where that can be told without a look at all of them.
+
+        Args:
+            run: The pod's, if it is of one.
 
         Raises:
             PluginFailed: A plugin is broken.
         """
         if self._foresight is None or standing.diagnosis is not None:
             return None
-        return self._foresight.place(state, pod, nodes, standing, draw=draw)
+        return self._foresight.place(state, pod, nodes, standing, draw=draw, run=run)
 
     def place(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from replica.framework.outlook import NOTHING, Outlook
+from replica.framework.outlook import NOTHING_NOW, Outlook
 
 if TYPE_CHECKING:
     from replica.framework.outlook import Bar
@@ -17,7 +17,7 @@ FEW: Final = 64
 def outlook_of(plan: AffinityPlan) -> Outlook | None:
     """What a plan refuses; None where it takes more than the domains of one topology and rows of their own."""
     if not plan.refuses:
-        return NOTHING
+        return NOTHING_NOW
     bars: list[Bar] = []
     found = Outlook()
     wanted = plan.wanted.by_key.values() if plan.terms.affinity else ()

@@ -36,6 +36,7 @@ class ImageLocality:
 
     name = NAME
     signs_spec = True
+    across_nodes = True
 
     def score(self, _state: CycleState, pod: Pod, nodes: Nodes) -> Amounts | None:
         if not nodes.facts.any_images():

@@ -9,7 +9,7 @@ import numpy as np
 
 from replica.cache.cohort import says_something
 from replica.framework.interface import HIGHEST_SCORE, PreFilterResult, Refusal
-from replica.framework.outlook import NOTHING
+from replica.framework.outlook import NOTHING, NOTHING_NOW
 from replica.framework.status import SKIP, SUCCESS, Code
 from replica.plugins.affinity_hints import AffinityHints
 from replica.plugins.affinity_outlook import outlook_of
@@ -116,7 +116,7 @@ class InterPodAffinity:
     def outlook(self, pod: Pod, nodes: Nodes) -> Outlook | None:
         """All of it, where it can be told by domains and nothing is scored."""
         if not self.concerns(pod, nodes):
-            return NOTHING
+            return NOTHING_NOW if nodes.census.any_terms() else NOTHING
         plan = self._plan(pod, nodes)
         return None if self._scores(plan) else outlook_of(plan)
 

@@ -42,7 +42,7 @@ def outlook_of(plan: SpreadPlan) -> Outlook | None:
 
 
 def _look(plan: SpreadPlan) -> Outlook | None:
-    found = Outlook()
+    found = Outlook(lasting=not plan.required)
     bars: list[Bar] = []
     for each in plan.required:
         domains = each.tally.domains
