@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -42,15 +43,26 @@ class Ranked(NamedTuple):
 
 def choose(shelf: Shelf, ranked: Ranked, draw: random.Random) -> tuple[int, int]:
     """The best row, of several one by chance, and what it scores."""
-    found, best, score_of = _Best(), shelf.best, shelf.score
+    best, score_of, weight = shelf.best, shelf.score, ranked.weight
     highest, leading = _leading(shelf, ranked)
-    for number in leading:
+    without: list[int] = []
+    for ((number, _), rows), more in zip(ranked.apart.items(), ranked.others, strict=True):
         here = best[number]
-        without = [row for row in ranked.hidden(number) if score_of(row) == here]
-        if len(without) < len(shelf.top[number]):
-            found.offer(highest, shelf.top[number], without)
-    if not found.lists:  # the best of those that lead are apart, so that others may be better
-        _offer_all(shelf, ranked, found)
+        if here + more * weight >= highest:
+            return _choose_among_all(shelf, ranked, draw)
+        if number in leading:
+            without += compress(rows, map(here.__eq__, map(score_of, rows)))
+    lists = [shelf.top[number] for number in leading]
+    if len(without) == sum(map(len, lists)):
+        return _choose_among_all(shelf, ranked, draw)
+    without.sort()
+    return draw_one(lists, without, draw), highest
+
+
+def _choose_among_all(shelf: Shelf, ranked: Ranked, draw: random.Random) -> tuple[int, int]:
+    """The same where rows apart may be the best, or all that would be are apart."""
+    found, best, score_of = _Best(), shelf.best, shelf.score
+    _offer_all(shelf, ranked, found)
     for ((number, _), rows), more in zip(ranked.apart.items(), ranked.others, strict=True):
         if best[number] + more * ranked.weight >= found.score:
             for row in rows:
