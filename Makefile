@@ -11,7 +11,7 @@ STAMP := .venv/.set-up
 PYTEST := $(BIN)/python -m pytest -q
 SEEDS ?= 1 2 3 4 5 6 7 8 9 10
 
-.PHONY: help setup demo test verify gen lock mutants bench chaos seeds chaos-compose up down logs leader kill upgrade replace bases docked clean
+.PHONY: help setup demo test verify gen lock mutants bench chaos slow seeds chaos-compose up down logs leader kill upgrade replace bases docked clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 15
@@ -25,7 +25,7 @@ $(STAMP): requirements.lock pyproject.toml tools/setup.py
 demo: $(STAMP) ## show two fenced hand-offs on a real etcd; ARGS=--defaults for 15/10/2 s
 	@$(BIN)/chaosctl demo $(ARGS)
 
-test: $(STAMP) ## run the tests: pure ones on all cores, then the others, three at a time as they mostly wait; slow ones: `make chaos`
+test: $(STAMP) ## run the tests: pure ones on all cores, then the others, three at a time as they mostly wait; slow ones: `make slow`
 	@$(BIN)/python -m compileall -q component lockd replica chaos tests  # the many processes that tests start are to share it
 	$(PYTEST) -n auto -m "not slow" tests/unit tests/simulation
 	TMPDIR="$$($(BIN)/python tools/scratch.py)" $(PYTEST) -n 3 --dist loadfile -m "not slow and not compose" --ignore=tests/unit --ignore=tests/simulation tests
@@ -54,9 +54,13 @@ bench: $(STAMP) ## measure on clusters of real processes, beside what is possibl
 	@$(BIN)/chaosctl bench --all $(ARGS)
 	$(PYTEST) -s -p no:randomly tests/bench
 
-chaos: $(STAMP) ## run the slow tests, two at a time as they mostly wait: all chaos scenarios, larger searches, trials
+chaos: $(STAMP) ## run all chaos scenarios, planted bugs, and what must be left of no fault; three at a time as they mostly wait
 	@$(BIN)/python -m compileall -q component lockd replica chaos tests
-	$(PYTEST) -n 2 -m "slow and not compose" --ignore=tests/bench tests
+	TMPDIR="$$($(BIN)/python tools/scratch.py)" $(PYTEST) -n 3 -m "slow and not compose" tests/chaos
+
+slow: $(STAMP) ## run the other slow tests: larger searches, many more seeds, trials, long waits
+	@$(BIN)/python -m compileall -q component lockd replica chaos tests
+	TMPDIR="$$($(BIN)/python tools/scratch.py)" $(PYTEST) -n 3 -m "slow and not compose" --ignore=tests/bench --ignore=tests/chaos tests
 
 seeds: $(STAMP) ## run the scenario everything-at-once with ten seeds, one after the other; SEEDS="11 12"
 	@failed=; for seed in $(SEEDS); do \
