@@ -244,9 +244,9 @@ def test_p1_history_that_only_a_watch_has_told_of_is_missed_too(tmp_path):
     ):
         settled(writer, create("/before", b""))
         harness.save(own, tmp_path)
-        watcher.range("/before", timeout=5.0)  # all that it ever asked, and the snapshot has it
+        known = watcher.range("/before", timeout=5.0).revision  # all that it ever asked, and the snapshot has it
         seen = []
-        watcher.watch([WatchTarget("/after/", prefix=True)], seen.append)
+        watcher.watch([WatchTarget("/after/", prefix=True, start_revision=known + 1)], seen.append)
         for n in range(5):
             last = settled(writer, create(f"/after/{n}", b"")).revision
         eventually(lambda: any(isinstance(it, WatchBatch) and it.revision == last for it in seen), within=10.0)
