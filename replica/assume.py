@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 if TYPE_CHECKING:
     from replica.api.pods import Pod
@@ -22,8 +23,7 @@ class Table(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class _Assumption:
+class _Assumption(msgspec.Struct, gc=False):
     """`settled`: the revision of the reply that refused the bind; the watch decides once it has passed that."""
 
     node: str

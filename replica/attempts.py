@@ -6,19 +6,21 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from replica.framework.cycle_state import CycleState
+from replica.framework.runtime import Runtime
+from replica.queue.pod import QueuedPod
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from replica.api.pods import Pod
     from replica.binding import Binding
-    from replica.framework.cycle_state import CycleState
     from replica.framework.gang import Gang
-    from replica.framework.runtime import Runtime
-    from replica.queue.pod import QueuedPod
 
 
-@dataclass(slots=True)
-class Cycle:
+class Cycle(msgspec.Struct):
     """A pod on its way from the queue to its bind.
 
     Attributes:

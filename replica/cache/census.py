@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from itertools import compress
+from operator import is_not
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
@@ -158,16 +160,17 @@ class Census:
         self._seen[row] = self._generation[row]
         before, now = self._on[row], self._pods[row]
         self._on[row] = now
-        gone = len(before)
-        for uid, pod in now.items():
-            old = before.get(uid)
-            gone -= old is not None
-            if old is pod or (old is not None and _counts_alike(old, pod)):
+        came = 0
+        # Most of a row's pods are the very ones that were there, and no Python is spent on them.
+        for uid in compress(now, map(is_not, now.values(), map(before.get, now))):
+            pod, old = now[uid], before.get(uid)
+            came += old is None
+            if old is not None and _counts_alike(old, pod):
                 continue
             if old is not None:
                 self._enter(row, old, -1)
             self._enter(row, pod, 1)
-        if gone:
+        if len(before) + came > len(now):
             for uid, old in before.items():
                 if uid not in now:
                     self._enter(row, old, -1)

@@ -69,7 +69,9 @@ class Tally:
             self.amounts.pop(row, None)
         domains = self.domains
         if domains.counted.item(row):
-            counts, number = self.counts, domains.ids.item(row)
+            counts, number = self._counts, domains.ids.item(row)
+            if number >= len(counts):
+                counts = self.counts
             counts[number] = counts.item(number) + amount
             self.total += amount
 
