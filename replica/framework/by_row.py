@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn, Self
 
-from replica.framework.interface import HIGHEST_SCORE, RowFilterPlugin, RowScorePlugin
+from replica.framework.interface import HIGHEST_SCORE, ByNodePlugin, RowFilterPlugin, RowScorePlugin
+from replica.framework.standing import Asked
 from replica.framework.status import PluginFailed, as_failure
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ class ByRow:
     def __init__(self, filters: Sequence[RowFilterPlugin], scores: Sequence[tuple[RowScorePlugin, int | None]]) -> None:
         self._filters = tuple((plugin.name, plugin.filter_row) for plugin in filters)
         self._scores = tuple((plugin.name, plugin.score_row, weight) for plugin, weight in scores)
+        self._by_node = frozenset(each.name for each in filters if _by_node(each))
+        scaled = [plugin for plugin, weight in scores if weight is None]
+        self._scaled_by_node = all(map(_by_node, scaled))
 
     @classmethod
     def of(cls, filters: Sequence[Plugin], scores: Sequence[Weighted]) -> Self | None:
@@ -42,28 +46,49 @@ class ByRow:
             return None
         return cls(row_filters, row_scores)
 
-    def update(self, known: Standing, nodes: Nodes, rows: Sequence[int]) -> None:
+    def update(self, known: Standing, nodes: Nodes, rows: Sequence[int], *, nodes_changed: bool = True) -> None:
         """Ask about rows that changed, and enter how they stand now.
+
+        Args:
+            nodes_changed: Maybe not just their pods did: then those are asked, too, who look at nodes alone.
 
         Raises:
             PluginFailed: A plugin is broken.
         """
         state, pod = known.state, known.pod
-        if known.asked is None:
-            known.asked = (
-                tuple([each for each in self._filters if each[0] not in state.skip_filter]),
-                tuple([each for each in self._scores if each[0] not in state.skip_score]),
-            )
-        filters, scores = known.asked
+        asked = known.asked or self._ask(known)
         for row in rows:
+            if not nodes_changed and self._scaled_by_node and known.feasible.item(row):
+                if _fits(asked.of_pods, state, pod, nodes, row):
+                    known.rescore_row(row, _score(asked.lasting, state, pod, nodes, row)[0])
+                else:
+                    known.update_row(row, fits=False, score=0)
+                continue
             if not nodes.valid.item(row) or (known.names is not None and nodes.names[row] not in known.names):
                 known.update_row(row, fits=False, score=0)
                 continue
-            if not _fits(filters, state, pod, nodes, row):
+            if not _fits(asked.filters, state, pod, nodes, row):
                 known.update_row(row, fits=False, score=0)
                 continue
-            score, parts = _score(scores, state, pod, nodes, row)
+            score, parts = _score(asked.scores, state, pod, nodes, row)
             known.update_row(row, fits=True, score=score, parts=parts)
+
+    def _ask(self, known: Standing) -> Asked:
+        """Find out who has a say."""
+        state = known.state
+        filters = tuple([each for each in self._filters if each[0] not in state.skip_filter])
+        scores = tuple([each for each in self._scores if each[0] not in state.skip_score])
+        known.asked = Asked(
+            filters,
+            scores,
+            tuple([each for each in filters if each[0] not in self._by_node]),
+            tuple([each for each in scores if each[2] is not None]),
+        )
+        return known.asked
+
+
+def _by_node(plugin: Plugin) -> bool:
+    return isinstance(plugin, ByNodePlugin) and plugin.by_node
 
 
 def _fits(filters: Sequence[RowFilter], state: CycleState, pod: Pod, nodes: Nodes, row: int) -> bool:

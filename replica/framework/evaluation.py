@@ -239,14 +239,15 @@ class Evaluator:
             known.pod = pod
             rows = sorted(changed)
             if self._by_row is not None and len(rows) <= MOST_BY_ROW:
-                self._by_row.update(known, nodes, rows)
-                known.serial = nodes.changes.serial
+                changed_too = known.node_serial != nodes.facts.changes.serial
+                self._by_row.update(known, nodes, rows, nodes_changed=changed_too)
+                known.serial, known.node_serial = nodes.changes.serial, nodes.facts.changes.serial
                 return True
             part = nodes.take(rows)
             trace = Trace(part.valid if known.names is None else part.valid & part.named(known.names))
             feasible = self._shared.filtering.filter(known.state, known.pod, part, trace)
             known.update(rows, feasible, self._shared.scoring.score(known.state, known.pod, part, feasible))
-        known.serial = nodes.changes.serial
+        known.serial, known.node_serial = nodes.changes.serial, nodes.facts.changes.serial
         return True
 
     def alone(self, state: CycleState) -> bool:

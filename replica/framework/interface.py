@@ -270,6 +270,16 @@ class RowScorePlugin(ScorePlugin, Protocol):
 
 
 @runtime_checkable
+class ByNodePlugin(Plugin, Protocol):
+    """What it says of a row has nothing to do with the pods there: it is asked again when the node itself changed."""
+
+    @property
+    def by_node(self) -> bool:
+        """Do `filter_row` and `score_row` follow from what pods share and from the node itself?"""
+        ...
+
+
+@runtime_checkable
 class NodeFilterPlugin(Plugin, Protocol):
     """A Filter for one node at a time."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,20 @@ KEPT = 32
 """Kinds of pods remembered, the least recently seen one forgotten first."""
 
 
+class Asked(NamedTuple):
+    """The filters and scores that have a say about a row, for pods of one kind.
+
+    Attributes:
+        of_pods: Those of the filters that look at the pods on a node.
+        lasting: Those of the scores that hold whichever nodes are feasible.
+    """
+
+    filters: Sequence[Any]
+    scores: Sequence[Any]
+    of_pods: Sequence[Any]
+    lasting: Sequence[Any]
+
+
 class Standing:
     """The feasible nodes and their scores, and the best of them, for pods with one key.
 
@@ -37,12 +51,13 @@ class Standing:
         diagnosis: Why there is no feasible node; None when there is one.
         count: How many nodes are feasible.
         epoch: Grows each time that the scores of all nodes may have changed at once.
-        asked: Which filters and scores have a say about a row, as `ByRow` finds out when it is first asked.
+        node_serial: As of then, of the changes of the nodes themselves.
+        asked: Who has a say about a row, as `ByRow` finds out when it is first asked.
     """
 
     __slots__ = (
         *("_best", "_feasible", "_given", "_offset", "_scores", "_top"),
-        *("asked", "count", "diagnosis", "epoch", "names", "pod", "serial", "state"),
+        *("asked", "count", "diagnosis", "epoch", "names", "node_serial", "pod", "serial", "state"),
     )
 
     def __init__(
@@ -60,9 +75,10 @@ class Standing:
         self.state = state
         self.names = names
         self.serial = nodes.changes.serial
+        self.node_serial = nodes.facts.changes.serial
         self.diagnosis = diagnosis
         self.epoch = 0
-        self.asked: tuple[Sequence[Any], Sequence[Any]] | None = None
+        self.asked: Asked | None = None
         self._feasible = np.zeros(nodes.size, np.bool_) if feasible is None else feasible.copy()
         self._given = Scores(np.zeros(nodes.size, np.int64)) if scores is None else scores
         for part in self._given.scaled:
@@ -143,7 +159,21 @@ class Standing:
             if not part.uniform:
                 score += part.one(raw)
         self._scores[row] = score
-        if not fits or score < self._best:
+        if fits:
+            self._join_top(row, score)
+
+    def rescore_row(self, row: int, score: int) -> None:
+        """This feasible row still is, and has other scores of those that hold whichever nodes are feasible."""
+        self._leave_top(row)
+        self._given.base[row] = score
+        for part in self._given.scaled:
+            if not part.uniform:
+                score += part.one(part.raw(row))
+        self._scores[row] = score
+        self._join_top(row, score)
+
+    def _join_top(self, row: int, score: int) -> None:
+        if score < self._best:
             return
         if score > self._best:
             self._best, self._top = score, []

@@ -36,6 +36,7 @@ class NodeAffinity:
     """PreFilter, Filter, PreScore and Score, by what the pod says and by the affinity that the profile adds."""
 
     name = NAME
+    by_node = True
     signs_spec = True
 
     def __init__(self, args: NodeAffinityArgs) -> None:

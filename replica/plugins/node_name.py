@@ -26,6 +26,7 @@ class NodeName:
     """Filter."""
 
     name = NAME
+    by_node = True
 
     def filter(self, _state: CycleState, pod: Pod, nodes: Nodes) -> Flags | None:
         return nodes.named((pod.node,)) if pod.node else None

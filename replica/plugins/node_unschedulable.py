@@ -30,6 +30,7 @@ class NodeUnschedulable:
     """Filter."""
 
     name = NAME
+    by_node = True
     signs_spec = True
 
     def filter(self, _state: CycleState, pod: Pod, nodes: Nodes) -> Flags | None:

@@ -31,6 +31,7 @@ class TaintToleration:
     """Filter by NoSchedule and NoExecute, Score by PreferNoSchedule: the fewer a pod doesn't tolerate, the better."""
 
     name = NAME
+    by_node = True
     signs_spec = True
 
     def filter(self, _state: CycleState, pod: Pod, nodes: Nodes) -> Flags | None:
