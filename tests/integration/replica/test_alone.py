@@ -6,9 +6,7 @@ import json
 
 import pytest
 
-from tests.harness import crew as harness
 from tests.harness.local import nodes, pods
-from tests.harness.replicas import STEADY
 from tests.harness.wait import eventually
 
 pytestmark = pytest.mark.etcd
@@ -17,11 +15,9 @@ ALONE = "--leader-elect=false"
 
 
 @pytest.fixture
-def crew(etcd, prefix, tmp_path):
-    with harness.crew(etcd.connection, prefix, tmp_path) as made:
-        made.timing = STEADY
-        made.create(nodes(2))
-        yield made
+def crew(crew):
+    crew.create(nodes(2))
+    return crew
 
 
 def test_it_schedules_under_a_guard_and_gives_its_term_back(crew):

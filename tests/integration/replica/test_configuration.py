@@ -13,7 +13,6 @@ from replica.api.codec import decode
 from replica.api.kinds import EVENT
 from tests.harness import crew as harness
 from tests.harness.local import nodes
-from tests.harness.replicas import STEADY
 from tests.harness.wait import eventually
 
 pytestmark = pytest.mark.etcd
@@ -25,13 +24,6 @@ PACKING = {
     "pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}],
 }
 SPREADING = {"schedulerName": "spreading", "plugins": {"multiPoint": {"disabled": [{"name": "NodeUnschedulable"}]}}}
-
-
-@pytest.fixture
-def crew(etcd, prefix, tmp_path):
-    with harness.crew(etcd.connection, prefix, tmp_path) as made:
-        made.timing = STEADY
-        yield made
 
 
 @pytest.fixture

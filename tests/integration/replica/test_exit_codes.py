@@ -5,17 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lockd.ports import Delete, Txn
-from tests.harness import crew as harness
-from tests.harness.replicas import STEADY
 
 pytestmark = pytest.mark.etcd
-
-
-@pytest.fixture
-def crew(etcd, prefix, tmp_path):
-    with harness.crew(etcd.connection, prefix, tmp_path) as made:
-        made.timing = STEADY
-        yield made
 
 
 @pytest.fixture

@@ -10,9 +10,7 @@ from lockd.ports import Delete, Txn
 from replica.api.keys import object_key
 from replica.api.kinds import POD
 from replica.api.manifests import parse_manifests
-from tests.harness import crew as harness
 from tests.harness.extender import ExtenderProcess
-from tests.harness.replicas import STEADY
 from tests.harness.wait import eventually
 
 pytestmark = pytest.mark.etcd
@@ -28,13 +26,6 @@ NODES = {
     ],
 }
 WRONG = ("hangs", "gibberish", "lies", "error", "fails")
-
-
-@pytest.fixture
-def crew(etcd, prefix, tmp_path):
-    with harness.crew(etcd.connection, prefix, tmp_path) as made:
-        made.timing = STEADY
-        yield made
 
 
 def configured(folder, lenient, strict):

@@ -11,20 +11,11 @@ from click.testing import CliRunner
 
 from replica.binding import MOST_BYTES
 from replica.ctl.main import main
-from tests.harness import crew as harness
 from tests.harness import kubectl
-from tests.harness.replicas import STEADY
 
 pytestmark = pytest.mark.etcd
 
 NODES, RUNNING, PENDING = 4, 8, 120
-
-
-@pytest.fixture
-def crew(etcd, prefix, tmp_path):
-    with harness.crew(etcd.connection, prefix, tmp_path) as made:
-        made.timing = STEADY
-        yield made
 
 
 @pytest.fixture
