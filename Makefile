@@ -9,6 +9,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.set-up
 PYTEST := $(BIN)/python -m pytest -q
+BESIDE := TMPDIR="$$($(BIN)/python tools/scratch.py)" $(PYTEST) -n 3
 SEEDS ?= 1 2 3 4 5 6 7 8 9 10
 
 .PHONY: help setup demo test verify gen lock mutants bench chaos slow seeds chaos-compose up down logs leader kill upgrade replace bases docked clean
@@ -28,7 +29,7 @@ demo: $(STAMP) ## show two fenced hand-offs on a real etcd; ARGS=--defaults for 
 test: $(STAMP) ## run the tests: pure ones on all cores, then the others, three at a time as they mostly wait; slow ones: `make slow`
 	@$(BIN)/python -m compileall -q component lockd replica chaos tests  # the many processes that tests start are to share it
 	$(PYTEST) -n auto -m "not slow" tests/unit tests/simulation
-	TMPDIR="$$($(BIN)/python tools/scratch.py)" $(PYTEST) -n 3 --dist loadfile -m "not slow and not compose" --ignore=tests/unit --ignore=tests/simulation tests
+	$(BESIDE) --dist loadfile -m "not slow and not compose" --ignore=tests/unit --ignore=tests/simulation tests
 
 verify: $(STAMP) ## check format, lint, types, imports, dependencies, spelling, generated code, lock file
 	$(BIN)/ruff format --check --quiet .
@@ -56,11 +57,11 @@ bench: $(STAMP) ## measure on clusters of real processes, beside what is possibl
 
 chaos: $(STAMP) ## run all chaos scenarios, planted bugs, and what must be left of no fault; three at a time as they mostly wait
 	@$(BIN)/python -m compileall -q component lockd replica chaos tests
-	TMPDIR="$$($(BIN)/python tools/scratch.py)" $(PYTEST) -n 3 -m "slow and not compose" tests/chaos
+	$(BESIDE) -m "slow and not compose" tests/chaos
 
 slow: $(STAMP) ## run the other slow tests: larger searches, many more seeds, trials, long waits
 	@$(BIN)/python -m compileall -q component lockd replica chaos tests
-	TMPDIR="$$($(BIN)/python tools/scratch.py)" $(PYTEST) -n 3 -m "slow and not compose" --ignore=tests/bench --ignore=tests/chaos tests
+	$(BESIDE) -m "slow and not compose" --ignore=tests/bench --ignore=tests/chaos tests
 
 seeds: $(STAMP) ## run the scenario everything-at-once with ten seeds, one after the other; SEEDS="11 12"
 	@failed=; for seed in $(SEEDS); do \
