@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
     from chaos.cluster.health import Health
     from chaos.cluster.plan import Plan
+    from chaos.compose.access import Access
     from chaos.compose.finding import Found
     from component.clock import Clock
+    from lockd.etcd.connection import Connection
     from lockd.etcd.gateway import Gateway
     from lockd.ports import LockName
 
@@ -45,8 +47,8 @@ class AdoptedStanding:
     has_data = False
     stays = True
 
-    def __init__(self, found: Found, plan: Plan, clock: Clock) -> None:
-        self.endpoints = found.endpoints
+    def __init__(self, found: Found, connection: Connection, plan: Plan, clock: Clock) -> None:
+        self.connection = connection
         self._found = found
         self._plan = plan
         self._clock = clock
@@ -70,8 +72,9 @@ class AdoptedBackend:
     lingers = 0.0  # nothing of it writes in the folder of a run
     traced = False
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: Found, access: Access) -> None:
         self._found = found
+        self._access = access
 
     def equipped(self, plan: Plan, needs: Collection[Need]) -> Plan:
         if lacking := sorted(each.value for each in needs if each is not Need.NETWORKS):
@@ -90,4 +93,4 @@ class AdoptedBackend:
         for folder in (plan.logs, plan.traces):
             folder.mkdir(parents=True, exist_ok=True)
         progress(ask(self._found.roster))
-        yield AdoptedStanding(self._found, plan, clock)
+        yield AdoptedStanding(self._found, self._access.to(self._found), plan, clock)

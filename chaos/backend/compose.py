@@ -25,6 +25,7 @@ from chaos.faults.guard import GuardProcess
 from chaos.faults.place import Place
 from component.process import Gone
 from lockd.errors import LockdError
+from lockd.etcd.connection import Connection
 from lockd.etcd.loopback import free_ports
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class ComposeStanding:
     stays = False
 
     def __init__(self, engine: Engine, project: Project, endpoints: tuple[str, ...], clock: Clock) -> None:
-        self.endpoints = endpoints
+        self.connection = Connection(endpoints=endpoints)
         self._engine = engine
         self._project = project
         self._clock = clock

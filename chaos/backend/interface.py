@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from chaos.faults.fault import Need
     from chaos.faults.place import Place
     from component.clock import Clock
+    from lockd.etcd.connection import Connection
     from lockd.etcd.gateway import Gateway
     from lockd.ports import LockName
 
@@ -22,12 +23,12 @@ class Standing(Protocol):
     """A cluster that is up.
 
     Attributes:
-        endpoints: etcd's members, as they are dialled from here.
+        connection: To etcd's members, as they are dialled from here.
         has_data: Does etcd's data lie in the plan's folder?
         stays: Does the cluster go on after the run? Then what clients made of it is removed.
     """
 
-    endpoints: tuple[str, ...]
+    connection: Connection
     has_data: bool
     stays: bool
 

@@ -10,6 +10,7 @@ from chaos.cluster.local import LocalCluster
 from chaos.faults import equipment
 from chaos.faults.place import Place
 from chaos.faults.remedies import LocalRemedies
+from lockd.etcd.connection import Connection
 
 if TYPE_CHECKING:
     import threading
@@ -30,7 +31,7 @@ class LocalStanding:
     stays = False
 
     def __init__(self, plan: Plan, endpoints: tuple[str, ...], clock: Clock) -> None:
-        self.endpoints = endpoints
+        self.connection = Connection(endpoints=endpoints)
         self._plan = plan
         self._clock = clock
 

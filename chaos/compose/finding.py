@@ -48,7 +48,7 @@ class Found:
         if not dialled:
             raise NoCluster(
                 f"no running container of the project {self.name!r} is labelled {ROLE}={ETCD}, and no etcd is named: "
-                "label its members (chaosctl hurt takes --endpoints, too)"
+                "label its members, or name it by --endpoints"
             )
         return dialled
 

@@ -42,7 +42,7 @@ class Reach:
             return None if path is None else str(path)
 
         return cls(
-            connection.endpoints,
+            connection.urls,
             text(connection.cacert),
             text(connection.cert),
             text(connection.key),

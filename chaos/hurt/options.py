@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from chaos.compose import access
 from chaos.hurt.places import Whereabouts
 from component.options import with_options
 from lockd.flags import DEFAULT_PREFIX, PREFIX
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 F = TypeVar("F", bound="Callable[..., Any]")
-
-_FILE: Final = click.Path(dir_okay=False, path_type=Path)
 
 _OPTIONS: Final = (
     click.option(
@@ -35,12 +34,7 @@ _OPTIONS: Final = (
     ),
     click.option("--lock", default="kube-system/kube-scheduler", show_default=True, help="The replicas' lock."),
     click.option("--prefix", type=PREFIX, default=DEFAULT_PREFIX, show_default=True, help="Of a project's keys."),
-    click.option(
-        "--endpoints", metavar="HOST:PORT,...", default="", help="A project's etcd; by default where it can be dialled."
-    ),
-    click.option("--cacert", type=_FILE, help="Authorities that its certificate must be of."),
-    click.option("--cert", type=_FILE, help="Client certificate for it."),
-    click.option("--key", type=_FILE, help="The client certificate's key."),
+    *access.OPTIONS,
 )
 
 
@@ -53,9 +47,9 @@ def place_options(command: F) -> F:
 
 
 def _where(values: dict[str, Any]) -> dict[str, Any]:
-    fields = {name: values.pop(name) for name in ("lock", "prefix", "cacert", "cert", "key")}
+    fields = {name: values.pop(name) for name in ("lock", "prefix")}
+    etcd = access.Access.taken(values)
     folder, project, file = values.pop("folder"), values.pop("project"), values.pop("file")
-    endpoints = tuple(part.strip() for part in values.pop("endpoints").split(",") if part.strip())
     if project and file is not None:
         raise click.UsageError("--project and --compose-file name the same thing: give one of them")
     if folder is None and not project and file is None:
@@ -64,7 +58,7 @@ def _where(values: dict[str, Any]) -> dict[str, Any]:
         folder=None if project or file is not None else folder,
         project=project,
         file=file,
-        endpoints=endpoints,
+        etcd=etcd,
         **fields,
     )
     return {"where": where}

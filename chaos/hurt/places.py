@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from chaos.backend.adopted import entered
 from chaos.cluster import state as files
 from chaos.cluster.local import LocalCluster
+from chaos.compose.access import PUBLISHED, Access
 from chaos.compose.engine import DockerEngine
 from chaos.compose.finding import find
 from chaos.errors import NoCluster
@@ -35,8 +36,7 @@ class Whereabouts:
         project: Of compose.
         file: Of compose; its containers say which project it is.
         lock: `<namespace>/<name>` of the lock that the replicas contend for.
-        endpoints: Of a project's etcd; none: where its members can be dialled from here.
-        cacert, cert, key: Files by which that etcd is reached, if it takes TLS.
+        etcd: How a project's etcd is reached.
         prefix: Of all keys of a project; "": as its replicas were told. A folder tells its own.
     """
 
@@ -44,10 +44,7 @@ class Whereabouts:
     project: str = ""
     file: Path | None = None
     lock: str = "kube-system/kube-scheduler"
-    endpoints: tuple[str, ...] = ()
-    cacert: Path | None = None
-    cert: Path | None = None
-    key: Path | None = None
+    etcd: Access = PUBLISHED
     prefix: str = ""
 
     @contextlib.contextmanager
@@ -77,11 +74,7 @@ class Whereabouts:
 
     def _docked(self, undo: contextlib.ExitStack, clock: Clock) -> Place:
         found = find(DockerEngine(), project=self.project, file=self.file)
-        gateway = self._gateway(
-            Connection(endpoints=self.endpoints or found.endpoints, cacert=self.cacert, cert=self.cert, key=self.key),
-            undo,
-            clock,
-        )
+        gateway = self._gateway(self.etcd.to(found), undo, clock)
         lock = LockName(self.prefix or found.prefix, *self._names)
         return undo.enter_context(entered(found, gateway, lock, folder=None, clock=clock))
 

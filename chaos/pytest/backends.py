@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from chaos.compose.access import Access
 from chaos.compose.engine import EngineError
 from chaos.errors import NoCluster
 from chaos.runner.choosing import Chosen
@@ -31,7 +32,12 @@ def choose(options: Options) -> Chosen:
         raise ConfigError(("--ha-project and --ha-compose-file name the same thing: give one of them",))
     if adopted and options.backend == LOCAL:
         raise ConfigError(("a compose project is no local cluster: leave --ha-backend local out",))
-    return Chosen(options.backend, options.project, options.compose_file)
+    etcd = Access.of(options.endpoints, cacert=options.cacert, cert=options.cert, key=options.key)
+    if not adopted and not etcd.is_usual:
+        raise ConfigError(
+            ("--ha-endpoints and its files are for --ha-project: a cluster that is made has its own etcd",)
+        )
+    return Chosen(options.backend, options.project, options.compose_file, etcd)
 
 
 def ensure(chosen: Chosen) -> None:

@@ -15,7 +15,6 @@ from chaos.runner.steady import SteadyState
 from chaos.scenario.backends import COMPOSE
 from chaos.timing import Timing
 from chaos.workloads.idle import Idle
-from lockd.etcd.connection import Connection
 from lockd.etcd.gateway import Gateway
 from lockd.etcd.witness import Witness
 from lockd.ports import LockName
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from chaos.pytest.settings import Shape
     from chaos.runner.choosing import Chosen
     from component.clock import Clock
+    from lockd.etcd.connection import Connection
 
 PROBES: Final = ("etcd-healthy", "leader", "replicas-ready")
 """What must hold of a cluster before a test gets it, and again after it."""
@@ -147,8 +147,7 @@ def raised(chosen: Chosen, shape: Shape, folder: Path, *, stop: threading.Event,
     with contextlib.ExitStack() as undo:
         undo.enter_context(swept(plan.etcd_folder))
         standing = undo.enter_context(backend.standing(plan, clock=clock, stop=stop, progress=lambda _: None))
-        connection = Connection(endpoints=standing.endpoints)
-        gateway = Gateway(connection, purpose="chaos", witness=Witness(), clock=clock)
+        gateway = Gateway(standing.connection, purpose="chaos", witness=Witness(), clock=clock)
         undo.callback(gateway.close)
         namespace, _, name = shape.lock.partition("/")
         lock = LockName(plan.prefix, namespace, name)
@@ -158,7 +157,7 @@ def raised(chosen: Chosen, shape: Shape, folder: Path, *, stop: threading.Event,
         yield HaCluster(
             shape=shape,
             place=place,
-            connection=connection,
+            connection=standing.connection,
             folder=folder,
             timing=Timing.of_flags(chosen.flags()) if adopted else shape.timing,
             traced=backend.traced and not shape.service,

@@ -30,6 +30,11 @@ _WORDS: Final = {
     "ha_service": "words that start a program of your own in place of `replica run`",
     "ha_flags": "further flags of `replica run`",
 }
+_FILES: Final = {
+    "cacert": "Authorities that its certificate must be of",
+    "cert": "Client certificate for it",
+    "key": "The client certificate's key",
+}
 _TEXTS: Final = {
     "ha_lock": "<namespace>/<name> of the lock that they contend for",
     "ha_prefix": "prefix of the lock's keys",
@@ -43,6 +48,7 @@ class Options:
 
     Attributes:
         project, compose_file: Of a compose project that is there already, if one is named.
+        endpoints, cacert, cert, key: How that project's etcd is reached, as `chaosctl run` takes it.
         missing: What becomes of a test whose cluster can't be had on this machine: `skip` or `fail`.
         folder: Where clusters, and what is kept of them, lie; None: among pytest's temporary folders.
         keep: Keep that of tests that passed, too.
@@ -51,6 +57,10 @@ class Options:
     backend: str
     project: str
     compose_file: Path | None
+    endpoints: str
+    cacert: Path | None
+    cert: Path | None
+    key: Path | None
     missing: str
     folder: Path | None
     keep: bool
@@ -64,6 +74,11 @@ def declare(parser: pytest.Parser) -> None:
         "--ha-project", default="", metavar="NAME", help="Hurt this compose project, which is there already, and stays."
     )
     group.addoption("--ha-compose-file", type=Path, metavar="FILE", help="The same, by its file.")
+    group.addoption(
+        "--ha-endpoints", default="", metavar="HOST:PORT,...", help="That project's etcd [where it can be dialled]."
+    )
+    for name, what in _FILES.items():
+        group.addoption(f"--ha-{name}", type=Path, metavar="FILE", help=f"{what}.")
     group.addoption(
         "--ha-missing",
         choices=("skip", "fail"),
@@ -111,6 +126,8 @@ def options_of(config: pytest.Config, environment: dict[str, str] | None = None)
         backend=backend,
         project=project,
         compose_file=compose_file,
+        endpoints=config.getoption("ha_endpoints"),
+        **{name: config.getoption(f"ha_{name}") for name in _FILES},
         missing=config.getoption("ha_missing") or ("fail" if environment.get("CI") else "skip"),
         folder=None if folder is None else config.invocation_params.dir / folder,
         keep=config.getoption("ha_keep"),

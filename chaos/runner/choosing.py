@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from chaos.backend.local import LocalBackend
+from chaos.compose.access import OPTIONS, PUBLISHED, Access
 from chaos.compose.finding import flags_of
 from chaos.scenario.backends import BACKENDS, COMPOSE, LOCAL
 from chaos.scenario.model import Configuration
@@ -30,11 +31,13 @@ class Chosen:
     Attributes:
         name: Of the backend.
         project, file: Of a compose project that is there already, if one is named.
+        etcd: How that project's etcd is reached.
     """
 
     name: str
     project: str = ""
     file: Path | None = None
+    etcd: Access = PUBLISHED
     _found: Found | None = None
 
     def backend(self) -> Backend:
@@ -56,7 +59,7 @@ class Chosen:
         if not self.project and self.file is None:
             return ComposeBackend(engine)
         self._found = find(engine, project=self.project, file=self.file)
-        return AdoptedBackend(self._found)
+        return AdoptedBackend(self._found, self.etcd)
 
     def flags(self) -> tuple[str, ...]:
         """Those by which the replicas of a project were started that is there already; none otherwise."""
@@ -82,7 +85,8 @@ class Chosen:
         """As a command line says it."""
         words = [f"--backend={self.name}"]
         words += [f"--project={self.project}"] if self.project else []
-        return words + ([f"--compose-file={self.file}"] if self.file is not None else [])
+        words += [f"--compose-file={self.file}"] if self.file is not None else []
+        return words + self.etcd.words()
 
 
 def backend_options(command: F) -> F:
@@ -94,10 +98,16 @@ def _chosen(values: dict[str, Any]) -> dict[str, Any]:
     name, project, file = (values.pop(each) for each in ("backend", "project", "file"))
     if project and file is not None:
         raise click.UsageError("--project and --compose-file name the same thing: give one of them")
+    etcd = Access.taken(values)
     adopted = bool(project) or file is not None
     if adopted and name == LOCAL:
         raise click.UsageError("a compose project is no local cluster: leave --backend local out")
-    return {"chosen": Chosen(name or (COMPOSE if adopted else LOCAL), project, file)}
+    if not adopted and not etcd.is_usual:
+        given = " ".join(word.partition("=")[0] for word in etcd.words())
+        raise click.UsageError(
+            f"{given}: a cluster that is made has an etcd of its own: name a --project that is there"
+        )
+    return {"chosen": Chosen(name or (COMPOSE if adopted else LOCAL), project, file, etcd)}
 
 
 _OPTIONS: Final = (
@@ -115,4 +125,5 @@ _OPTIONS: Final = (
         type=click.Path(dir_okay=False, exists=True, path_type=Path),
         help="The same, by its file.",
     ),
+    *OPTIONS,
 )

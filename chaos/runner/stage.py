@@ -13,7 +13,6 @@ from chaos.runner.signals import Signals
 from chaos.runner.steady import SteadyState
 from chaos.targets import Cast
 from chaos.workloads.catalogue import workload
-from lockd.etcd.connection import Connection
 from lockd.etcd.gateway import Gateway
 from lockd.etcd.model import WatchBatch, WatchTarget
 from lockd.etcd.witness import Witness
@@ -107,8 +106,7 @@ def stage(
         lock = LockName(plan.prefix, *LOCK)
 
         def connect(purpose: str) -> Gateway:
-            connection = Connection(endpoints=standing.endpoints)
-            gateway = Gateway(connection, purpose=purpose, witness=Witness(), clock=clock)
+            gateway = Gateway(standing.connection, purpose=purpose, witness=Witness(), clock=clock)
             undo.callback(gateway.close)
             return gateway
 

@@ -122,7 +122,8 @@ class LockWorkload:
         command = [
             *(sys.executable, "-m", "lockd.ctl", "elect", NAME, f"--namespace={NAMESPACE}"),
             f"--ttl={format_duration(self._ttl)}",
-            f"--endpoints={','.join(connection.endpoints)}",
+            f"--endpoints={','.join(connection.urls)}",
+            *(f"--{name}={path}" for name in ("cacert", "cert", "key") if (path := getattr(connection, name))),
             f"--prefix={self._plan.prefix}",
             *("--", sys.executable, "-I", "-S", str(_BEAT), str(self._file), name),
         ]

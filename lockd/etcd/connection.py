@@ -69,6 +69,11 @@ class Connection:
         object.__setattr__(self, "endpoints", bare)
         object.__setattr__(self, "secure", self.secure or bool(files) or schemes == {"https"})
 
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The endpoints in the form that says whether they take TLS."""
+        return tuple(f"{'https' if self.secure else 'http'}://{endpoint}" for endpoint in self.endpoints)
+
 
 def endpoint_problem(endpoint: str) -> str | None:
     """What is wrong with a `host:port`, in one line, or None."""

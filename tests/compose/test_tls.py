@@ -19,6 +19,8 @@ from tools.engine import Refusal
 pytestmark = [pytest.mark.compose, pytest.mark.slow, pytest.mark.timeout(2 * WITHIN)]
 
 USER = ROOT / "compose" / ".tls" / "user"
+REPLICA = ROOT / "compose" / ".tls" / "replica"
+PROOF = {"cacert": "etcd-ca.pem", "cert": "etcd.pem", "key": "etcd.key"}
 
 
 def status(url, *, certified):
@@ -70,6 +72,13 @@ def test_everybody_proves_who_they_are():
         assert "replica-1" in cluster.run(standby, "replicactl", "list")
         with pytest.raises(Refusal):
             cluster.run(standby, "env", "-u", "ETCDCTL_CERT", "-u", "ETCDCTL_KEY", "replicactl", "list")
+        # so do those who hurt it, and judge it by its history
+        proof = (f"--{flag}={REPLICA / name}" for flag, name in PROOF.items())
+        said = engine.chaosctl("run", "kill-leader", "--trials=1", f"--project={cluster.project}", *proof, "-o", "json")
+        assert said.code == 0, said.stderr
+        assert {check["name"] for check in json.loads(said.stdout)["checks"] if not check["ok"]} == set()
+        said = engine.chaosctl("run", "kill-leader", "--trials=1", f"--project={cluster.project}")
+        assert (said.code, len(said.stderr.splitlines())) == (1, 2), said.stderr
         said = cluster.make("kill")
         print(said.stdout)
         assert said.code == 0, said.stderr

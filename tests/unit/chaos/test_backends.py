@@ -5,6 +5,7 @@ from click.testing import CliRunner
 
 from chaos.backend.adopted import AdoptedBackend
 from chaos.cluster.plan import Plan
+from chaos.compose.access import Access
 from chaos.compose.finding import Found, flags_of, prefix_of
 from chaos.compose.roster import chosen
 from chaos.ctl import main
@@ -59,6 +60,13 @@ def test_the_list_tells_it():
             2,
             "error: --project and --compose-file",
         ),
+        (("run", "kill-leader", "--project=p", "--cacert=nowhere.pem"), 2, "error: cacert nowhere.pem can't be read"),
+        (
+            ("run", "kill-leader", "--endpoints=https://a:1"),
+            2,
+            "error: --endpoints: a cluster that is made has an etcd of its own",
+        ),
+        (("hurt", "leader", "--kill", "--project=p", "--key=k"), 2, "error: a client certificate needs both cert"),
         (("hurt", "leader", "--kill", "--compose-file=nowhere.yml"), 2, "error: Invalid value for '--compose-file'"),
     ],
 )
@@ -136,7 +144,7 @@ def test_what_a_scenario_asks_for_and_a_project_is_not_made_with_is_said(wanted,
 
 
 def test_a_project_that_is_there_can_not_be_given_links(tmp_path):
-    backend = AdoptedBackend(found())
+    backend = AdoptedBackend(found(), Access())
     with pytest.raises(NotAvailable, match=r"not made with what it takes \(links\)"):
         backend.equipped(Plan(folder=tmp_path), [Need.LINKS, Need.NETWORKS])
     plan = backend.equipped(Plan(folder=tmp_path), [Need.NETWORKS])

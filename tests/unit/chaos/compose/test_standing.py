@@ -77,7 +77,7 @@ def stand(world, tmp_path):
 
 def test_it_is_taken_down_at_the_end_and_nobody_is_asked_to_do_it_any_more(world, stand):
     with stand() as standing:
-        assert standing.endpoints == ("127.0.0.1:1",)
+        assert standing.connection.endpoints == ("127.0.0.1:1",)
     assert world.told == ["promise Remove", "up", "down", "release"]
 
 

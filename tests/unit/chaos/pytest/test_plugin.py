@@ -110,6 +110,8 @@ def test_ini_settings_are_what_marks_change(run, pytester):
         ("ha_replicas = many", "no cluster: ha_replicas: 'many' is no whole number"),
         ("ha_backend = cloud", "no cluster: ha_backend: 'cloud' is none of local, compose"),
         ("--ha-backend=local --ha-project=p", "no cluster: a compose project is no local cluster: leave"),
+        ("--ha-endpoints=a:1", "no cluster: --ha-endpoints and its files are for --ha-project"),
+        ("--ha-project=p --ha-cert=c.pem", "no cluster: a client certificate needs both cert and key"),
         ("--ha-compose-file=f --ha-project=p", "no cluster: --ha-project and --ha-compose-file name the same thing"),
         ("(replica=3)", "no cluster: no cluster has 'replica': did you mean replicas?"),
         ("(3)", "@pytest.mark.ha_cluster takes names, such as replicas=5, not (3,)"),

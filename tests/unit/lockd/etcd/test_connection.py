@@ -23,6 +23,12 @@ def test_endpoints_lose_their_scheme(endpoints, bare, secure):
     assert (connection.endpoints, connection.secure) == (bare, secure)
 
 
+@pytest.mark.parametrize("endpoints", [("https://etcd-1:2379",), ("http://[::1]:2379", "http://etcd-2:1"), ("a:1",)])
+def test_its_addresses_say_again_what_they_said(endpoints):
+    again = Connection(endpoints=Connection(endpoints=endpoints).urls)
+    assert again == Connection(endpoints=endpoints)
+
+
 def test_a_certificate_asks_for_tls():
     assert Connection(cacert=Path("ca.pem")).secure
 
