@@ -73,11 +73,13 @@ def test_everybody_proves_who_they_are():
         with pytest.raises(Refusal):
             cluster.run(standby, "env", "-u", "ETCDCTL_CERT", "-u", "ETCDCTL_KEY", "replicactl", "list")
         # so do those who hurt it, and judge it by its history
-        proof = (f"--{flag}={REPLICA / name}" for flag, name in PROOF.items())
-        said = engine.chaosctl("run", "kill-leader", "--trials=1", f"--project={cluster.project}", *proof, "-o", "json")
-        assert said.code == 0, said.stderr
-        assert {check["name"] for check in json.loads(said.stdout)["checks"] if not check["ok"]} == set()
-        said = engine.chaosctl("run", "kill-leader", "--trials=1", f"--project={cluster.project}")
+        proof = [f"--{flag}={REPLICA / name}" for flag, name in PROOF.items()]
+        project = f"--project={cluster.project}"
+        for scenario in ("kill-leader", "kill-lock-holder"):
+            said = engine.chaosctl("run", scenario, "--trials=1", project, *proof, "-o", "json")
+            assert said.code == 0, said.stderr
+            assert [check for check in json.loads(said.stdout)["checks"] if not check["ok"]] == []
+        said = engine.chaosctl("run", "kill-leader", "--trials=1", project)
         assert (said.code, len(said.stderr.splitlines())) == (1, 2), said.stderr
         said = cluster.make("kill")
         print(said.stdout)
