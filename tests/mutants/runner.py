@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import compileall
-import os
 import py_compile
 import shutil
-import signal
-import subprocess
-import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from component.clock import Clock, SystemClock
+from tests.mutants.nursery import Nursery
 from tests.mutants.table import TableError
 
 if TYPE_CHECKING:
@@ -72,7 +71,8 @@ class Runner:
 
     def unharmed(self, tests: Iterable[str]) -> Outcome:
         """Run tests on the tree as it is: SURVIVED is what it should be, or red would say nothing below."""
-        return self._judge(None, tuple(dict.fromkeys(tests)))
+        with Nursery() as nursery:
+            return self._judge(None, tuple(dict.fromkeys(tests)), nursery)
 
     def run(self, mutants: Sequence[Mutant], jobs: int) -> Iterator[Outcome]:
         """Run each mutant's tests on a copy that has its bug; outcomes come as they are known."""
@@ -82,12 +82,25 @@ class Runner:
             # Half of a short run is compiling. By hash, since a planted bug may have its line's length and second.
             compileall.compile_dir(base, quiet=2, invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
             copies = replace(self, root=base)
-            with ThreadPoolExecutor(jobs, thread_name_prefix="mutant") as pool:
-                futures = [pool.submit(copies._judge, mutant, mutant.tests, compiled=True) for mutant in mutants]
+            with ExitStack() as undo, ThreadPoolExecutor(jobs, thread_name_prefix="mutant") as pool:
+                free: SimpleQueue[Nursery] = SimpleQueue()
+                for _ in range(jobs):
+                    free.put(undo.enter_context(Nursery()))
+
+                def judge(mutant: Mutant) -> Outcome:
+                    nursery = free.get()
+                    try:
+                        return copies._judge(mutant, mutant.tests, nursery, compiled=True)
+                    finally:
+                        free.put(nursery)
+
+                futures = [pool.submit(judge, mutant) for mutant in mutants]
                 for future in as_completed(futures):
                     yield future.result()
 
-    def _judge(self, mutant: Mutant | None, tests: tuple[str, ...], *, compiled: bool = False) -> Outcome:
+    def _judge(
+        self, mutant: Mutant | None, tests: tuple[str, ...], nursery: Nursery, *, compiled: bool = False
+    ) -> Outcome:
         begun = self.clock.now()
         with tempfile.TemporaryDirectory(prefix="mutant-") as directory:
             tree = Path(directory) / "tree"
@@ -99,45 +112,20 @@ class Runner:
             except (TableError, OSError) as error:
                 verdict, detail = Verdict.BROKEN, str(error)
             else:
-                verdict, detail = self._test(tree, tests)
+                verdict, detail = self._test(tree, tests, nursery)
         return Outcome(mutant, verdict, detail, self.clock.now() - begun)
 
-    def _test(self, tree: Path, tests: tuple[str, ...]) -> tuple[Verdict, str]:
-        report = tree.parent / "report.xml"
+    def _test(self, tree: Path, tests: tuple[str, ...], nursery: Nursery) -> tuple[Verdict, str]:
+        report, output = tree.parent / "report.xml", tree.parent / "output"
         options = ("-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", f"--junitxml={report}", *self.options)
-        # The project is installed in editable mode: this puts the copy before the original, for child processes too.
-        environment = os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
-        with (tree.parent / "output").open("w+", encoding="utf-8") as output:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "pytest", *options, *tests],
-                cwd=tree,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            try:
-                code = process.wait(self.longest)
-            except subprocess.TimeoutExpired:
-                return Verdict.BROKEN, f"the tests did not end within {self.longest:g} s"
-            finally:
-                _end(process)
-            output.seek(0)
-            last = output.read().strip().rpartition("\n")[2]
+        code = nursery.run(tree, (*options, *tests), output, longest=self.longest)
+        if code is None:
+            return Verdict.BROKEN, f"the tests did not end within {self.longest:g} s"
         if code == 0:
             return Verdict.SURVIVED, "no test failed"
         failed = first_failure(report) if code == 1 else ""
+        last = output.read_text(encoding="utf-8").strip().rpartition("\n")[2]
         return (Verdict.KILLED, failed) if failed else (Verdict.BROKEN, f"pytest ended with {code}: {last}")
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Leave no child behind, not even of a run that ended."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-    process.wait()
 
 
 def first_failure(report: Path) -> str:
