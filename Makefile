@@ -9,7 +9,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.set-up
 PYTEST := $(BIN)/python -m pytest -q
-BESIDE := TMPDIR="$$($(BIN)/python tools/scratch.py)" $(PYTEST) -n 3
+SCRATCH := TMPDIR="$$($(BIN)/python tools/scratch.py)"
+BESIDE := $(SCRATCH) $(PYTEST) -n 3
 SEEDS ?= 1 2 3 4 5 6 7 8 9 10
 
 .PHONY: help setup demo test verify gen lock mutants bench chaos slow seeds chaos-compose up down logs leader kill upgrade replace bases docked clean
@@ -49,7 +50,7 @@ lock: $(STAMP) ## pin what pyproject.toml asks for in requirements.lock
 	$(BIN)/python tools/lock.py
 
 mutants: $(STAMP) ## plant one-line bugs, each must turn a test red
-	$(BIN)/python -m tests.mutants
+	$(SCRATCH) $(BIN)/python -m tests.mutants
 
 bench: $(STAMP) ## measure on clusters of real processes, beside what is possible at most; ARGS="--runs 5"
 	@$(BIN)/chaosctl bench --all $(ARGS)
