@@ -14,20 +14,20 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
 
 from chaos.faults.effect import Effect, Moment, shown, undone
 from chaos.faults.errors import NotAvailable
 from chaos.faults.fault import Kind, Need
-from chaos.faults.parameters import SIGNED_SECONDS, parameter
+from chaos.faults.parameters import SIGNED_SECONDS, build, parameter
 from chaos.faults.processes import alive
 from chaos.faults.remedies import Overwrite
 from chaos.faults.undo import Undo
 from component.durations import format_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from chaos.cluster.interface import Target
     from chaos.faults.fault import Applied, Scene
@@ -77,6 +77,20 @@ class ShiftClock:
                 for target in targets
             ]
         return Effect(moment, "; ".join(proofs), undo)
+
+
+def shifts(done: Iterable[tuple[str, Sequence[Target], Mapping[str, Any]]]) -> dict[str, set[float]]:
+    """By how many seconds faults set the clock of each replica ahead, by its name: it keeps it when it starts anew.
+
+    Args:
+        done: Of each fault its name, its targets and its parameters.
+    """
+    found: dict[str, set[float]] = {}
+    for name, targets, parameters in done:
+        if name == ShiftClock.name:
+            for target in targets:
+                found.setdefault(target.name, set()).add(build(ShiftClock, name, parameters).by)
+    return found
 
 
 def equipped(folder: Path, names: Sequence[str]) -> dict[str, dict[str, str]]:

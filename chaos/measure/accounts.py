@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from dataclasses import replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from chaos import spans
@@ -27,7 +28,11 @@ STANDING_BY = "standing by"
 
 
 def gather(
-    traces: Path, logs: Path | None, stamps: Mapping[int, Stamp], *, shifted: Collection[str] = ()
+    traces: Path,
+    logs: Path | None,
+    stamps: Mapping[int, Stamp],
+    *,
+    shifted: Mapping[str, Collection[float]] = MappingProxyType({}),
 ) -> tuple[Account, ...]:
     """Every process's account, by name.
 
@@ -35,7 +40,7 @@ def gather(
         traces: The folder of `<name>.<number>.jsonl`.
         logs: The folder of `<name>.log`, JSON lines; None: there are none.
         stamps: When the auditing watch brought each revision: what both clocks are measured by.
-        shifted: Identities whose wall clock a fault has set: theirs is measured apart.
+        shifted: Seconds by which faults had set a wall clock ahead at times, by the name of whose it is.
 
     Raises:
         OSError: A file can't be read.
@@ -47,12 +52,21 @@ def gather(
     lines = _logs(logs) if logs is not None else {}
     seen = {revision: stamp.now for revision, stamp in stamps.items()}
     brackets = {identity: tuple(_brackets(each, seen)) for identity, each in told.items()}
-    own = {name for name, each in brackets.items() if name in shifted or clocks.refuted(base, each)}
-    lag = clocks.lag(base, [bracket for name, each in brackets.items() if name not in own for bracket in each])
+    steps = {identity: shifted.get(names[identity], ()) for identity in told}
+    own = {identity for identity, each in brackets.items() if steps[identity] or clocks.refuted(base, each)}
+    lag = clocks.lag(base, [bracket for identity, each in brackets.items() if identity not in own for bracket in each])
+
+    def clock_of(identity: str) -> ClockMap | None:
+        if identity not in own:
+            return base
+        found = brackets[identity]
+        set_by = clocks.stepped(base, found, steps[identity]) if steps[identity] else None
+        return set_by or clocks.measured(found, lag)
+
     return tuple(
         _account(identity, names.get(identity, ""), told.get(identity, []), lines.get(identity, []), clock)
         for identity in sorted({*told, *lines}, key=lambda identity: (names.get(identity, ""), identity))
-        if (clock := clocks.measured(brackets[identity], lag) if identity in own else base) is not None
+        if (clock := clock_of(identity)) is not None
     )
 
 

@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from chaos.history import Stamp
 
@@ -62,6 +62,31 @@ def refuted(clock: ClockMap, brackets: Iterable[Bracket]) -> bool:
     return any(clock.ours(bracket.sent) - clock.error > bracket.seen for bracket in brackets)
 
 
+def stepped(base: ClockMap, brackets: Sequence[Bracket], steps: Collection[float]) -> ClockMap | None:
+    """For a process whose wall clock is the tool's own, but for the times in which a fault had set it otherwise.
+
+    Which of its settings was in force is told by its commits, even by one that the watch brought late: those from
+    before the watch was there it brings all at once.
+
+    Args:
+        base: That of the tool's wall clock.
+        steps: Seconds by which it was set ahead, one at least; below 0: back.
+
+    Returns:
+        None without a commit, or if one tells of another setting.
+    """
+    ((_, usual),) = base.offsets
+    settings = (usual, *(usual - step for step in steps))
+    offsets = []
+    for bracket in brackets:
+        told = bracket.seen - (bracket.sent + bracket.replied) / 2
+        offset = min(settings, key=lambda setting, told=told: abs(setting - told))  # type: ignore[misc]
+        if abs(offset - told) > min(map(abs, steps)) / 2:
+            return None
+        offsets.append(offset)
+    return _between(brackets, offsets, base.error) if brackets else None
+
+
 def measured(brackets: Sequence[Bracket], lag: float) -> ClockMap | None:
     """For a process with a clock of its own, by its commits.
 
@@ -76,14 +101,18 @@ def measured(brackets: Sequence[Bracket], lag: float) -> ClockMap | None:
     if not brackets:
         return None
     best = _best(brackets, lag)
-    error = max(found.error for found in best)
-    offsets = [(each.sent, found.offset) for each, found in zip(brackets, best, strict=True)]
+    return _between(brackets, [found.offset for found in best], max(found.error for found in best))
+
+
+def _between(brackets: Sequence[Bracket], measured: Sequence[float], error: float) -> ClockMap:
+    """From an offset for each commit to one for each moment."""
+    offsets = tuple((each.sent, offset) for each, offset in zip(brackets, measured, strict=True))
     # A clock that was set by less than it ran between two commits leaves moments that may belong to either.
     for (before, old), (after, new) in pairwise(offsets):
         passed = after + new - before - old
         if error < abs(new - old) <= passed + error:
             error = abs(new - old)
-    return ClockMap(tuple(offsets), error)
+    return ClockMap(offsets, error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from chaos.cluster.health import status_of
 from chaos.effect import Effect
 from chaos.errors import Interrupted, TooSlow
+from chaos.faults.clocks import shifts
 from chaos.faults.errors import NotAvailable
 from chaos.ledger import Ledger
 from chaos.measure import accounts
@@ -38,9 +39,6 @@ LOOK: Final = Backoff(initial=0.05, maximum=0.5)
 """Seconds between two looks at what processes wrote, each of which reads all of it."""
 
 PHASES: Final = ("released", "detected", "elected", "warm", "first_bind", "served")
-
-SHIFT: Final = "shift-clock"
-"""The fault after which a process has a clock of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +177,7 @@ class MeasureFailover:
         auditor, folder = self._cluster.auditor, self._cluster.folder
         ledger = Ledger.of(auditor.history(within=READ))
         stamps = auditor.stamps()
-        shifted = {each.identity for done in self._hurt.injuries if done.fault == SHIFT for each in done.targets}
+        shifted = shifts((done.fault, done.targets, done.parameters) for done in self._hurt.injuries)
         lock = self._cluster.shape.lock
         return failover(
             injury,

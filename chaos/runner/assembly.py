@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from chaos.effect import Effect
+from chaos.faults.clocks import shifts
 from chaos.ledger import Ledger
 from chaos.measure import accounts
 from chaos.record import Action, CutOff, Exit, Gap, Record
-from chaos.runner.effects import AGAIN, CUT, ENDS, IN_TURN, NETWORK, ONCE, SHIFT
+from chaos.runner.effects import AGAIN, CUT, ENDS, IN_TURN, NETWORK, ONCE
 from lockd.record import LeaderRecord
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def assemble(stage: Stage, outcomes: Sequence[Outcome], *, within: float) -> Ass
     stamps = stage.auditor.stamps()
     exits = [Exit(name=end.name, identity=end.identity, code=end.code, at=end.at) for end in stage.cluster.ends()]
     deeds = [deed for outcome in outcomes for deed in outcome.deeds]
-    shifted = {target.identity for deed in deeds if deed.planned.fault == SHIFT for target in deed.targets}
+    shifted = shifts((deed.planned.fault, deed.targets, deed.planned.parameters) for deed in deeds)
     told = accounts.gather(stage.plan.traces, stage.plan.logs, stamps, shifted=shifted)
     actions = [tuple(_actions(outcome.deeds, ledger, stamps, exits)) for outcome in outcomes]
     gaps = [tuple(_gaps(outcome)) for outcome in outcomes]

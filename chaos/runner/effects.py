@@ -20,5 +20,4 @@ NETWORK: Final = frozenset({"cut", "delay", "fail-first", "drop-reply"})
 """Faults of links: of two on one link the newer one counts."""
 
 CUT: Final = frozenset({"cut", "isolate"})
-SHIFT: Final = "shift-clock"
 """Faults whose reach a judge must know."""

@@ -132,12 +132,52 @@ def test_a_process_whose_clock_is_another_is_measured_apart(folder):
     assert found["A"].error < 0.001 < found["B"].error
 
 
+STEPS = (3600.0, -600.0)
+
+
+def commit(second, *, ahead=0.0, took=0.02, late=0.01):
+    """As a clock that is so many seconds ahead tells it."""
+    return Bracket(WALL + second + ahead, WALL + second + ahead + took, seen=second + took + late)
+
+
+def test_of_a_clock_that_was_set_by_what_is_known_each_moment_is_told_exactly():
+    base = clocks.shared([at(1.0), at(2.0), Stamp(3.0, WALL + 3.0005)])
+    # the first was brought late, with all that was there before the watch
+    told = [commit(1.0, late=0.4), commit(1.5), commit(2.0, ahead=3600.0), commit(9.0), commit(9.5, ahead=-600.0)]
+    clock = clocks.stepped(base, told, STEPS)
+    for second, ahead in ((1.0, 0.0), (1.6, 0.0), (2.2, 3600.0), (9.1, 0.0), (9.6, -600.0)):
+        assert clock.ours(WALL + second + ahead) == pytest.approx(second, abs=1e-6)
+    assert clock.error == pytest.approx(base.error)
+
+
+@pytest.mark.parametrize("ahead", [301.0, 1800.0, -901.0])
+def test_of_a_clock_that_was_set_otherwise_it_tells_nothing(ahead):
+    base = clocks.shared([at(1.0)])
+    assert clocks.stepped(base, [commit(1.0), commit(2.0, ahead=ahead)], STEPS) is None
+    assert clocks.stepped(base, [], STEPS) is None
+
+
+def test_what_lies_between_two_settings_may_belong_to_either():
+    base = clocks.shared([at(1.0)])
+    clock = clocks.stepped(base, [commit(1.0), commit(12.0, ahead=5.0)], (5.0,))
+    assert clock.error == pytest.approx(5.0)
+
+
 def test_a_process_whose_clock_a_fault_set_back_is_measured_apart(folder):
     later = WALL - 3600
     path = folder / "trace" / "replica-1.1.jsonl"
     path.write_text(line("leader_election.renew", later + 5.0, later + 5.02, "B", revision=5, outcome="renewed"))
     # nothing in what it tells contradicts that it is an hour ago
-    found = {each.identity: each for each in gather(folder / "trace", None, seen(), shifted=("B",))}
+    found = {each.identity: each for each in gather(folder / "trace", None, seen(), shifted={"replica-1": {-3600.0}})}
+    assert found["B"].spans[0].start == pytest.approx(5.0, abs=1e-6)
+    assert found["A"].spans[0].start == pytest.approx(2.9, abs=1e-6)  # of the same name, and not set then
+
+
+def test_a_process_whose_clock_was_set_otherwise_than_is_told_is_measured(folder):
+    later = WALL - 3600
+    path = folder / "trace" / "replica-1.1.jsonl"
+    path.write_text(line("leader_election.renew", later + 5.0, later + 5.02, "B", revision=5, outcome="renewed"))
+    found = {each.identity: each for each in gather(folder / "trace", None, seen(), shifted={"replica-1": {-600.0}})}
     assert found["B"].spans[0].start == pytest.approx(5.0, abs=0.2)
 
 
