@@ -21,7 +21,7 @@ CHECK_HEAD: Final = ("CHECK", "OK")
 def title(journal: Journal) -> str:
     """One line: what was run, and the verdict."""
     verdict = "passed" if journal.passed else "FAILED"
-    return f"{journal.scenario} on {journal.backend}: {_count(len(journal.trials), 'trial')}, {verdict}"
+    return f"{journal.scenario} on {journal.backend}: {counted(len(journal.trials), 'trial')}, {verdict}"
 
 
 def statistics(journal: Journal) -> list[tuple[str, ...]]:
@@ -117,5 +117,6 @@ def _place(trial: int, revision: int, key: str) -> str:
     return f"{told}:" if told else ""
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """`1 trial`, `3 trials`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

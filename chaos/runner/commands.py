@@ -13,6 +13,7 @@ from chaos.cluster.plan import FAST
 from chaos.faults.errors import NotAvailable
 from chaos.faults.registry import FAULTS, brief
 from chaos.journal.commands import fail_if_option, form_option, present, write
+from chaos.journal.rows import counted
 from chaos.output import failures, output_option, show
 from chaos.runner.choosing import backend_options
 from chaos.runner.folders import folder_of
@@ -149,7 +150,7 @@ def _run(order: Order, stop: threading.Event, form: str, *, given: bool) -> None
     clock = SystemClock()
     began, wall = clock.now(), display_time(clock.wall())
     order.folder.mkdir(parents=True, exist_ok=True)
-    note(f"{order.name}: {order.trials} trials, seed {order.seed}")
+    note(f"{order.name}: {counted(order.trials, 'trial')}, seed {order.seed}")
     try:
         with progress() as told:
             bouts = Run(order, clock=clock, stop=stop, told=told, tell=note).run()
