@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.trace import Tracer
 
     from component.clock import Clock
+    from component.tracing.finished import Over
 
 __all__ = [
     "Caller",
@@ -64,7 +64,7 @@ __all__ = [
 class Tracing:
     """Where this process's spans go."""
 
-    def __init__(self, pipelines: Sequence[Pipeline[ReadableSpan]], *, clock: Clock) -> None:
+    def __init__(self, pipelines: Sequence[Pipeline[Over]], *, clock: Clock) -> None:
         self._pipelines = pipelines
         self._clock = clock
 
@@ -131,7 +131,7 @@ def setup(
     from component.tracing.tracefile import TraceFile  # noqa: PLC0415 - the same
 
     group = Group("telemetry")
-    pipelines: list[Pipeline[ReadableSpan]] = []
+    pipelines: list[Pipeline[Over]] = []
     if trace_file:
         file = TraceFile(trace_file)
         pipelines.append(Pipeline("trace-file", lambda: sdk.file_sink(file), group=group))

@@ -131,11 +131,11 @@ def link(traceparent: str, attributes: Mapping[str, AttributeValue] | None = Non
     return Link(span_context(found), dict(attributes or {})) if found else None
 
 
-def span_context(found: Traceparent, tracestate: str = "") -> SpanContext:
-    """A span elsewhere, as OpenTelemetry's API has it."""
+def span_context(found: Traceparent, tracestate: str = "", *, remote: bool = True) -> SpanContext:
+    """A span, by default one elsewhere, as OpenTelemetry's API has it."""
     state = TraceState.from_header([tracestate]) if tracestate else None
     return SpanContext(
-        found.trace_id, found.span_id, is_remote=True, trace_flags=TraceFlags(found.flags), trace_state=state
+        found.trace_id, found.span_id, is_remote=remote, trace_flags=TraceFlags(found.flags), trace_state=state
     )
 
 

@@ -6,16 +6,17 @@ import threading
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 if TYPE_CHECKING:
-    from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+    from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.trace import Tracer
 
+    from component.tracing.finished import Finished, Over
     from component.tracing.pipeline import Pipeline
 
 
 class Taker(Protocol):
     """Takes spans that have ended, at once."""
 
-    def on_end(self, span: ReadableSpan) -> None: ...
+    def take(self, span: Finished) -> None: ...
 
 
 class Installed:
@@ -30,7 +31,7 @@ class Installed:
 
     provider: ClassVar[TracerProvider | None] = None
     takers: ClassVar[tuple[Taker, ...]] = ()
-    pipelines: ClassVar[tuple[Pipeline[ReadableSpan], ...]] = ()
+    pipelines: ClassVar[tuple[Pipeline[Over], ...]] = ()
     sampler_chosen: ClassVar[bool] = False
     share: ClassVar[float | None] = None
     lock: ClassVar[threading.Lock] = threading.Lock()

@@ -45,5 +45,7 @@ class Light(trace.NonRecordingSpan):
     def end(self, end_time: int | None = None) -> None:
         if not self._ended:
             self._ended = True
+            named = ((each.context, each.attributes or {}) for each in self._links)
+            links = [(Traceparent(at.trace_id, at.span_id, at.trace_flags), told) for at, told in named]
             at = {"start": self.start_time, "end": end_time or nanoseconds(_CLOCK.wall())}
-            finished(self._name, self._ids, **at, attributes=self._attributes, events=(), links=self._links)
+            finished(self._name, self._ids, **at, attributes=self._attributes, events=(), links=links)

@@ -11,11 +11,17 @@ from functools import lru_cache
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
+from component.clock import nanoseconds
+from component.tracing.finished import Finished
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from opentelemetry.sdk.trace import Event, ReadableSpan
     from opentelemetry.trace import Link, SpanContext
+
+    from component.tracing.finished import Over
+    from component.tracing.traceparent import Traceparent
 
 HAS_IS_REMOTE: Final = 0x100
 IS_REMOTE: Final = 0x200
@@ -24,23 +30,35 @@ _FIXED64: Final = Struct("<Q").pack
 _FIXED32: Final = Struct("<I").pack
 _DOUBLE: Final = Struct("<d").pack
 _SIXTY_FOUR: Final = (1 << 64) - 1
+_UNSET: Final = b"\x7a\x00\x85\x01" + _FIXED32(HAS_IS_REMOTE)
+"""No status, and no parent."""
+
+_ELSEWHERE: Final = b"\x35" + _FIXED32(HAS_IS_REMOTE | IS_REMOTE)
 
 
 class Unencodable(Exception):
     """An attribute's value is of a kind that is rare: let the library do it."""
 
 
-def request(spans: Sequence[ReadableSpan]) -> bytes:
+def request(spans: Sequence[Over]) -> bytes:
     """An ExportTraceServiceRequest that holds `spans`, grouped by resource and scope.
 
     Raises:
         Unencodable: An attribute is neither text, number, truth, bytes, nor a sequence of such.
     """
     grouped: dict[Any, dict[Any, list[bytes]]] = {}
+    before: Over | None = None
+    inside: list[bytes] = []
     for span in spans:
-        grouped.setdefault(span.resource, {}).setdefault(span.instrumentation_scope, []).append(
-            _field(0x12, _span(span))
-        )
+        # To look a resource up costs as much as half a span.
+        if (
+            before is None
+            or span.resource is not before.resource
+            or span.instrumentation_scope is not before.instrumentation_scope
+        ):
+            inside = grouped.setdefault(span.resource, {}).setdefault(span.instrumentation_scope, [])
+            before = span
+        inside.append(_field(0x12, _finished(span) if isinstance(span, Finished) else _span(span)))
     return b"".join(
         _field(
             0x0A,
@@ -78,6 +96,31 @@ def _span(span: ReadableSpan) -> bytes:
     return b"".join(parts)
 
 
+def _finished(span: Finished) -> bytes:
+    parts = [
+        _ids(span.ids) + _name(0x2A, span.name),
+        b"\x30\x01\x39" + _FIXED64(span.start) + b"\x41" + _FIXED64(span.end),
+        _attributes(0x4A, span.attributes),
+    ]
+    for name, at, told in span.events:
+        content = b"\x09%b%b%b" % (_FIXED64(nanoseconds(at)), _name(0x12, name), _attributes(0x1A, told))
+        parts.append(_field(0x5A, content))
+    for ids, told in span.links:
+        parts.append(_field(0x6A, _ids(ids) + _attributes(0x22, told) + _ELSEWHERE))
+    parts.append(_UNSET)
+    return b"".join(parts)
+
+
+def _ids(ids: Traceparent) -> bytes:
+    return b"\x0a\x10" + ids.trace_id.to_bytes(16) + b"\x12\x08" + ids.span_id.to_bytes(8)
+
+
+@lru_cache(maxsize=256)
+def _name(tag: int, name: str) -> bytes:
+    """Of a span, an event, an attribute: there are few."""
+    return _text(tag, name)
+
+
 def _event(event: Event) -> bytes:
     head = b"\x09" + _FIXED64(event.timestamp) + _text(0x12, event.name)
     return head + _attributes(0x1A, event.attributes) + _count(0x20, event.dropped_attributes)
@@ -102,18 +145,23 @@ def _flags(context: SpanContext | None) -> int:
 def _attributes(tag: int, attributes: Mapping[str, Any] | None) -> bytes:
     if not attributes:
         return b""
-    return b"".join(
-        [
-            _attribute(tag, key, tuple(value), tuple(map(type, value)))
-            if isinstance(value, list | tuple)
-            else _attribute(tag, key, value)
-            for key, value in attributes.items()
-        ]
-    )
+    return b"".join([_attribute(tag, key, value) for key, value in attributes.items()])
+
+
+def _attribute(tag: int, key: str, value: Any) -> bytes:
+    if type(value) is str:  # most are, and few come again
+        text = value.encode(errors="replace")
+        head, size = _name(0x0A, key), len(text)
+        whole = len(head) + size + 4
+        if whole < 0x80:
+            return b"%c%c%b\x12%c\x0a%c%b" % (tag, whole, head, size + 2, size, text)
+    if isinstance(value, list | tuple):
+        return _seen(tag, key, tuple(value), tuple(map(type, value)))
+    return _seen(tag, key, value)
 
 
 @lru_cache(maxsize=4096, typed=True)
-def _attribute(tag: int, key: str, value: Any, _types: tuple[type, ...] = ()) -> bytes:
+def _seen(tag: int, key: str, value: Any, _types: tuple[type, ...] = ()) -> bytes:
     """Types tell apart what is equal: 1 and True; the cache looks at them itself, but not within a tuple."""
     return _field(tag, _text(0x0A, key) + _field(0x12, _value(value)))
 

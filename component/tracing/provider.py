@@ -6,17 +6,20 @@ import random
 import secrets
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from opentelemetry import trace
 from opentelemetry.sdk.trace import Event, ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-from opentelemetry.trace import SpanContext, TraceFlags
+from opentelemetry.trace import Link
 
+from component.clock import nanoseconds
 from component.tracing import environment
+from component.tracing.context import span_context
 from component.tracing.exporter import quieted
+from component.tracing.finished import Finished
 from component.tracing.installed import Installed
 from component.tracing.pipeline import Sink
 
@@ -25,9 +28,10 @@ if TYPE_CHECKING:
 
     from opentelemetry.context import Context
     from opentelemetry.sdk.resources import Resource
-    from opentelemetry.trace import Link, SpanKind, TraceState
+    from opentelemetry.trace import SpanKind, TraceState
     from opentelemetry.util.types import Attributes, AttributeValue
 
+    from component.tracing.finished import Over
     from component.tracing.pipeline import Pipeline
     from component.tracing.tracefile import TraceFile
     from component.tracing.traceparent import Traceparent
@@ -99,12 +103,16 @@ class ForcingSampler(Sampler):
 class Feed(SpanProcessor):
     """Puts each span that ends into a pipeline."""
 
-    def __init__(self, pipeline: Pipeline[ReadableSpan]) -> None:
+    def __init__(self, pipeline: Pipeline[Over]) -> None:
         self._pipeline = pipeline
 
     def on_end(self, span: ReadableSpan) -> None:
         if span.context.trace_flags.sampled:
             self._pipeline.put(span)
+
+    def take(self, span: Finished) -> None:
+        """One that is made without the provider's help."""
+        self._pipeline.put(span)
 
 
 def finished(
@@ -114,29 +122,22 @@ def finished(
     start: int,
     end: int,
     attributes: Mapping[str, AttributeValue],
-    events: Sequence[tuple[str, int, Mapping[str, AttributeValue]]],
-    links: Sequence[Link],
+    events: Sequence[tuple[str, float, Mapping[str, AttributeValue]]],
+    links: Sequence[tuple[Traceparent, Mapping[str, AttributeValue]]],
 ) -> None:
-    """Hand a root span to the pipelines whole: a span of the SDK's, which could still change, costs several times that.
+    """Hand a root span to the pipelines whole; nothing of it is changed any more.
 
     Args:
-        start: Nanoseconds since 1970, as are `end` and the second item of each event.
+        start: Nanoseconds since 1970, as is `end`.
+        events: Name, moment in seconds since 1970, and attributes of each.
+        links: To spans elsewhere, with attributes.
     """
     if Installed.provider is None:
         return
-    span = ReadableSpan(
-        name,
-        context=SpanContext(ids.trace_id, ids.span_id, is_remote=False, trace_flags=TraceFlags(ids.flags)),
-        resource=Installed.provider.resource,
-        attributes=attributes,
-        events=[Event(event, told, at) for event, at, told in events],
-        links=links,
-        start_time=start,
-        end_time=end,
-        instrumentation_scope=_SCOPE,
-    )
+    resource = Installed.provider.resource
+    span = Finished(name, ids, start, end, attributes, events, links, resource, _SCOPE)
     for taker in Installed.takers:
-        taker.on_end(span)
+        taker.take(span)
 
 
 _SCOPE = InstrumentationScope("lockd")
@@ -149,11 +150,28 @@ def provider(who: Resource) -> TracerProvider:
     return made
 
 
-def file_sink(file: TraceFile) -> Sink[ReadableSpan]:
+def readable(span: Over) -> ReadableSpan:
+    """What the SDK would have made of it."""
+    if not isinstance(span, Finished):
+        return span
+    return ReadableSpan(
+        span.name,
+        context=span_context(span.ids, remote=False),
+        resource=span.resource,
+        attributes=span.attributes,
+        events=[Event(name, told, nanoseconds(at)) for name, at, told in span.events],
+        links=[Link(span_context(ids), told) for ids, told in span.links],
+        start_time=span.start,
+        end_time=span.end,
+        instrumentation_scope=span.instrumentation_scope,
+    )
+
+
+def file_sink(file: TraceFile) -> Sink[Over]:
     return Sink(file.append, file.close)
 
 
-def otlp_sink(environ: Mapping[str, str]) -> Sink[ReadableSpan]:
+def otlp_sink(environ: Mapping[str, str]) -> Sink[Over]:
     """An exporter over gRPC, set up by the environment; takes a while to import."""
     from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - slow
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (  # noqa: PLC0415 - slow
@@ -166,16 +184,19 @@ def otlp_sink(environ: Mapping[str, str]) -> Sink[ReadableSpan]:
     class Exporter(OTLPSpanExporter):
         """Encodes spans our own way, as far as that goes."""
 
-        def _translate_data(self, data: Sequence[ReadableSpan]) -> ExportTraceServiceRequest:
+        def export(self, spans: Sequence[Over]) -> SpanExportResult:
+            return super().export(cast("Sequence[ReadableSpan]", spans))  # which only `_translate_data` looks at
+
+        def _translate_data(self, data: Sequence[Over]) -> ExportTraceServiceRequest:
             try:
                 return ExportTraceServiceRequest.FromString(otlpwire.request(data))
             except otlpwire.Unencodable:
-                return super()._translate_data(data)
+                return super()._translate_data(list(map(readable, data)))
 
     reasons = quieted()
     exporter = Exporter(timeout=environment.export_timeout("TRACES", environ))
 
-    def take(spans: Sequence[ReadableSpan]) -> None:
+    def take(spans: Sequence[Over]) -> None:
         if exporter.export(spans) is not SpanExportResult.SUCCESS:
             raise ExportRefused(reasons.last)
 

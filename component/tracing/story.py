@@ -11,7 +11,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import SpanKind
 
 from component.clock import nanoseconds
-from component.tracing.context import Caller, link, parent_context
+from component.tracing.context import Caller, parent_context
 from component.tracing.installed import Installed
 from component.tracing.traceparent import RANDOM, SAMPLED, Traceparent, parse
 
@@ -77,8 +77,8 @@ class Story:
             start=begin,
             end=max(nanoseconds(at), begin),
             attributes=attributes if not self._dropped else {**attributes, "events.dropped": self._dropped},
-            events=[(name, nanoseconds(moment), told) for name, moment, told in self._events],
-            links=[made for text, given in self._links if (made := link(text, given))],
+            events=self._events,
+            links=[(found, given) for text, given in self._links if (found := parse(text))],
         )
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from opentelemetry.sdk.trace import ReadableSpan
+    from component.tracing.finished import Over
 
 
 def _encoded(request: dict[str, Any]) -> bytes:
@@ -36,7 +36,7 @@ class TraceFile:
         self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._torn = False
 
-    def append(self, spans: Sequence[ReadableSpan]) -> None:
+    def append(self, spans: Sequence[Over]) -> None:
         """Hand one line to the system, whole.
 
         Raises:

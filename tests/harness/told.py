@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pytest
     from opentelemetry.sdk.trace import ReadableSpan
 
+    from component.tracing.finished import Finished
     from component.tracing.reading import Span
 
 
@@ -22,7 +23,7 @@ class Told(SpanProcessor):
     """Keeps every span that ends, while `patch` lasts; all are sampled."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self._ended: list[ReadableSpan] = []
+        self._ended: list[ReadableSpan | Finished] = []
         made = provider.provider(Resource.create({"service.instance.id": "told"}))
         made.add_span_processor(self)
         patch.setattr(Installed, "provider", made)
@@ -31,6 +32,9 @@ class Told(SpanProcessor):
         patch.setattr(Installed, "_tracers", {})
 
     def on_end(self, span: ReadableSpan) -> None:
+        self._ended.append(span)
+
+    def take(self, span: Finished) -> None:
         self._ended.append(span)
 
     def spans(self, name: str = "") -> tuple[Span, ...]:

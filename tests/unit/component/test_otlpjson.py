@@ -6,6 +6,7 @@ import base64
 import json
 
 from google.protobuf import json_format
+from msgspec import structs
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -13,9 +14,13 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import SpanLimits, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceState
 
 from component.tracing import otlpjson
+from component.tracing.finished import Finished
+from component.tracing.provider import readable
+from component.tracing.traceparent import Traceparent
 
 IDS = {"traceId", "spanId", "parentSpanId"}
 
@@ -74,6 +79,21 @@ def test_says_what_their_exporter_says():
     spans = some_spans()
     assert len(spans) == 8
     assert without_defaults(otlpjson.request(spans)) == without_defaults(theirs(spans))
+
+
+def test_says_what_it_would_of_a_span_that_is_told_otherwise():
+    term = Traceparent(2**127 + 1, 3, 3)
+    told = {"text": "ü", "yes": True, "some": ("a", "b")}
+    whole = Finished(
+        *("story", Traceparent(5, 6, 3), 10**18, 10**18 + 5, told),
+        events=[("queued", 1.0e9, {}), ("placed", 1.0e9 + 0.25, told)],
+        links=[(term, {"link.kind": "term"}), (term, {})],
+        resource=Resource({"service.name": "s"}),
+        instrumentation_scope=InstrumentationScope("lockd"),
+    )
+    bare = structs.replace(whole, attributes={}, events=(), links=())
+    spans = [whole, *some_spans(), bare]
+    assert without_defaults(otlpjson.request(spans)) == without_defaults(theirs(list(map(readable, spans))))
 
 
 def without_defaults(value):

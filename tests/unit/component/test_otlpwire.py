@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.resources import Resource
@@ -13,6 +14,9 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags, TraceState
 
 from component.tracing import otlpwire
+from component.tracing.finished import Finished
+from component.tracing.provider import readable
+from component.tracing.traceparent import Traceparent
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 PLAIN = st.one_of(TEXTS, st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False), st.binary())
@@ -47,9 +51,33 @@ SPANS = st.builds(
 )
 
 
-@given(st.lists(SPANS, max_size=4))
+NAMED = st.builds(Traceparent, st.integers(1, 2**128 - 1), st.integers(1, 2**64 - 1), st.sampled_from((1, 3)))
+FINISHED = st.builds(
+    Finished,
+    name=TEXTS,
+    ids=NAMED,
+    start=MOMENTS,
+    end=MOMENTS,
+    attributes=ATTRIBUTES,
+    events=st.lists(st.tuples(TEXTS, st.floats(0.0, 4e9), ATTRIBUTES), max_size=3),
+    links=st.lists(st.tuples(NAMED, ATTRIBUTES), max_size=2),
+    resource=RESOURCES,
+    instrumentation_scope=st.builds(InstrumentationScope, TEXTS),
+)
+
+
+@given(st.lists(SPANS | FINISHED, max_size=4))
 def test_it_says_what_the_library_says(spans):
-    assert ExportTraceServiceRequest.FromString(otlpwire.request(spans)) == encode_spans(spans)
+    theirs = encode_spans(list(map(readable, spans)))
+    assert ExportTraceServiceRequest.FromString(otlpwire.request(spans)) == theirs
+
+
+@given(SPANS, FINISHED, st.lists(st.booleans(), max_size=5))
+def test_spans_of_one_process_and_scope_are_together(one, other, order):
+    other = structs.replace(other, resource=one.resource, instrumentation_scope=one.instrumentation_scope)
+    spans = [one if first else other for first in order]
+    theirs = encode_spans(list(map(readable, spans)))
+    assert ExportTraceServiceRequest.FromString(otlpwire.request(spans)) == theirs
 
 
 def plain(attributes):

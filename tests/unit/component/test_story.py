@@ -11,6 +11,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, DEFAULT_ON, 
 from component.tracing import environment
 from component.tracing.context import Caller, new_traceparent
 from component.tracing.installed import Installed
+from component.tracing.provider import readable
 from component.tracing.story import MOST_EVENTS, Stories
 from component.tracing.traceparent import parse
 
@@ -20,7 +21,8 @@ UNSAMPLED = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
 class Told(list):
     """Takes what is recorded."""
 
-    on_end = list.append
+    def take(self, span):
+        self.append(readable(span))
 
 
 @pytest.fixture
