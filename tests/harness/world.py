@@ -150,6 +150,7 @@ class World:
         self.group.spawn("sink", self.sink.run, self.group.stop)
         self.informers.start()
         assert self.informers.wait_for_sync(self.group.stop, WITHIN)
+        eventually(lambda: self.informers.hub._watch, within=WITHIN, what="the watch that follows the list")
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -42,6 +42,7 @@ def informers(etcd, group):
     made.audit._respite = 0.05
     made.start()
     assert made.wait_for_sync(STOP, 10)
+    eventually(lambda: made.hub._watch, within=10, what="the watch that follows the list")
     yield made
     group.request_stop()
     made.close()
@@ -102,7 +103,7 @@ def test_p24_after_a_takeover_it_is_asked_for_and_the_caches_are_put_right(etcd,
     assert informers.pods.lister.get("b", "default")
     informers.audit.request()
     eventually(lambda: informers.pods.lister.get("b", "default") is None, within=10)
-    assert informers.hub.lists == 2
+    eventually(lambda: informers.hub.lists == 2, within=10, what="the list that put them right is complete")
     errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert "caches differ from etcd" in errors
 

@@ -46,6 +46,7 @@ def informers(etcd, group):
 def synced(informers):
     informers.start()
     assert informers.wait_for_sync(STOP, 10)
+    eventually(lambda: informers.hub._watch, within=10, what="the watch that follows the list")
     return informers
 
 

@@ -282,7 +282,7 @@ def test_a_watch_refused_at_once_as_compacted_does_the_same(rig):
     rig.etcd.list = list_then_compact
     rig.start()
     eventually(lambda: rig.pods.state == {A: b"3"}, within=10)
-    assert rig.hub.lists == 2
+    eventually(lambda: rig.hub.lists == 2, within=10, what="the list that brought it is complete")
 
 
 def test_history_that_goes_during_a_list_begins_it_again(rig):
