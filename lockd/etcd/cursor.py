@@ -121,7 +121,7 @@ class Cursor:
             return ()
         if not frame.events and not place.pieces:
             return self._progress((place,), frame.revision) if ordered else ()
-        place.pieces.extend(event for event in frame.events if event.mod_revision >= place.following)
+        place.pieces.extend(_from(place.following, frame.events))
         if frame.fragment or not place.pieces:
             return ()
         events, place.pieces = tuple(place.pieces), []
@@ -149,6 +149,13 @@ class Cursor:
             return (Refused(frame.cancel_reason),)
         place.lost = True
         return (WatchCompacted(place.target, frame.compact_revision),)
+
+
+def _from(revision: int, events: tuple[WatchEvent, ...]) -> Iterable[WatchEvent]:
+    """Those of a revision or a later one; they are in the order of revisions, and as a rule it is all of them."""
+    if not events or events[0].mod_revision >= revision:
+        return events
+    return [event for event in events if event.mod_revision >= revision]
 
 
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")

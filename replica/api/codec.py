@@ -166,6 +166,10 @@ def stored_uid(kv: KeyValue) -> str:
         raise Undecodable(kv.key, str(error)) from error
 
 
+def _unready(conditions: list[_Condition]) -> bool:
+    return any(each.type == "Ready" and each.status != "True" for each in conditions)
+
+
 def decode_pod(kv: KeyValue) -> Pod:
     """A pod.
 
@@ -194,9 +198,9 @@ def decode_pod(kv: KeyValue) -> Pod:
             phase=intern(status.phase),
             deleting=bool(metadata.deletion_timestamp),
             started=intern(status.start_time or metadata.creation_timestamp),
-            owner=intern(metadata.controller) if metadata.owner_references else "",
+            owner=metadata.controller,
             nominated=read_status(raw).nominated_node_name if raw and pending else "",
-            unready=any(each.type == "Ready" and each.status != "True" for each in status.conditions),
+            unready=bool(status.conditions) and _unready(status.conditions),
             ends=metadata.deletion_timestamp if metadata.deletion_timestamp and read_status(raw).preempted else "",
             value=kv.value if pending else None,
         )

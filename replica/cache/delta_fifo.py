@@ -6,12 +6,15 @@ import threading
 from collections import deque
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+import msgspec
 
 from component.clock import LONGEST_WAIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from component.clock import Clock
 
@@ -40,7 +43,7 @@ class DeletedFinalStateUnknown(NamedTuple, Generic[T]):
     object: T
 
 
-class Delta(NamedTuple, Generic[T]):
+class Delta(msgspec.Struct, Generic[T], frozen=True, gc=False):
     """One change of one object; a deletion has the object's last state, or a tombstone."""
 
     type: DeltaType
@@ -56,7 +59,7 @@ class Batch(Generic[T]):
         revision: Once these are applied, all changes up to this revision are; None when no marker was among them.
     """
 
-    deltas: tuple[tuple[str, tuple[Delta[T], ...]], ...] = ()
+    deltas: tuple[tuple[str, Sequence[Delta[T]]], ...] = ()
     revision: int | None = None
 
 
@@ -71,8 +74,11 @@ class DeltaFIFO(Generic[T]):
         self._changed = threading.Condition()
         self._closed = False
         self._deltas: dict[str, list[Delta[T]]] = {}
-        self._order: deque[str | int] = deque()
-        """Keys, and the revisions of markers."""
+        """What waits, in the order in which the keys came in."""
+        self._taken = 0
+        """Keys popped so far."""
+        self._markers: deque[tuple[int, int]] = deque()
+        """How many keys are to be popped before each marker, of all that ever were, and its revision."""
         self._newest: dict[str, T] = {}
         """The objects as the putting side knows them; the indexer follows when they are popped."""
         self._resting = False
@@ -87,6 +93,10 @@ class DeltaFIFO(Generic[T]):
     def newest(self, key: str) -> T | None:
         """An object as it was last put in, popped or not; None when it doesn't exist."""
         return self._newest.get(key)
+
+    def known(self) -> Mapping[str, T]:
+        """All objects as they were last put in: for the thread that puts in, until it does so again."""
+        return self._newest
 
     def all_newest(self) -> dict[str, T]:
         """All objects as they were last put in."""
@@ -106,15 +116,20 @@ class DeltaFIFO(Generic[T]):
     def apply(self, changes: Iterable[tuple[str, T | None]]) -> None:
         """Put in many changes at once: the new object, or None for one that is gone."""
         with self._changed:
+            newest, waiting = self._newest, self._deltas
             for key, obj in changes:
-                known = self._newest.get(key)
+                known = newest.get(key)
                 if obj is not None:
-                    self._newest[key] = obj
-                    self._put(key, Delta(DeltaType.ADDED if known is None else DeltaType.UPDATED, obj))
+                    newest[key] = obj
+                    delta = Delta(DeltaType.ADDED if known is None else DeltaType.UPDATED, obj)
+                    if key in waiting:
+                        self._put(key, delta)
+                    else:
+                        waiting[key] = [delta]
                 elif known is not None:
-                    del self._newest[key]
+                    del newest[key]
                     self._put(key, Delta(DeltaType.DELETED, known))
-            if self._order:
+            if waiting:
                 self._changed.notify()
 
     def replace(self, objects: Mapping[str, T], revision: int) -> None:
@@ -149,13 +164,13 @@ class DeltaFIFO(Generic[T]):
             caller hands it on. Else it is queued and comes with a batch.
         """
         with self._changed:
-            if self._resting and not self._order:
+            if self._resting and not self._waits:
                 self._popped = max(self._popped, revision)
                 return True
-            if self._order and isinstance(self._order[-1], int):
-                self._order[-1] = max(self._order[-1], revision)
-            else:
-                self._order.append(revision)
+            behind = self._taken + len(self._deltas)
+            if self._markers and self._markers[-1][0] == behind:
+                revision = max(revision, self._markers.pop()[1])
+            self._markers.append((behind, revision))
             self._changed.notify()
             return False
 
@@ -173,22 +188,22 @@ class DeltaFIFO(Generic[T]):
         end = clock.now() + timeout
         with self._changed:
             self._resting = True
-            while not self._order:
+            while not self._waits:
                 left = end - clock.now()
                 if self._closed or stop.is_set() or left <= 0:
                     return Batch()
                 self._changed.wait(min(left, LONGEST_WAIT))
             self._resting = False
-            taken: list[tuple[str, tuple[Delta[T], ...]]] = []
+            if len(self._deltas) <= most:
+                taken, self._deltas = tuple(self._deltas.items()), {}
+            else:
+                taken = tuple([(key, self._deltas.pop(key)) for key in tuple(islice(self._deltas, most))])
+            self._taken += len(taken)
             revision = None
             # A marker right behind the last key is taken with it: it says that these keys are all.
-            while self._order and (len(taken) < most or isinstance(self._order[0], int)):
-                entry = self._order.popleft()
-                if isinstance(entry, int):
-                    revision = self._popped = max(self._popped, entry)
-                else:
-                    taken.append((entry, tuple(self._deltas.pop(entry))))
-            return Batch(tuple(taken), revision)
+            while self._markers and self._markers[0][0] <= self._taken:
+                revision = self._popped = max(self._popped, self._markers.popleft()[1])
+            return Batch(taken, revision)
 
     @property
     def has_synced(self) -> bool:
@@ -206,18 +221,21 @@ class DeltaFIFO(Generic[T]):
     def closed(self) -> bool:
         """Closed, and everything has been popped."""
         with self._changed:
-            return self._closed and not self._order
+            return self._closed and not self._waits
 
     def __len__(self) -> int:
         """Keys that wait."""
         with self._changed:
             return len(self._deltas)
 
+    @property
+    def _waits(self) -> bool:
+        return bool(self._deltas or self._markers)
+
     def _put(self, key: str, delta: Delta[T]) -> None:
         waiting = self._deltas.get(key)
         if waiting is None:
             self._deltas[key] = [delta]
-            self._order.append(key)
         elif delta.type is DeltaType.DELETED and waiting[-1].type is DeltaType.DELETED:
             # Two deletions in a row are one: the one that knows the final state says more.
             if isinstance(waiting[-1].object, DeletedFinalStateUnknown):

@@ -15,7 +15,7 @@ from replica.cache.metrics import labels_of, processing_latency
 from replica.cache.reflector import Reflector
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from component.clock import Clock
     from component.lifecycle import Group
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from replica.api.kinds import Kind
     from replica.cache.barrier import Barrier
     from replica.cache.delta_fifo import Batch, Delta
+    from replica.cache.indexer import IndexFunction
     from replica.cache.listener import Handler, Notification
     from replica.cache.mutation import MutationDetector
 
@@ -58,7 +59,7 @@ class SharedInformer(Generic[T]):
         group: Group,
         keep: Callable[[T], bool] | None = None,
         renew: Callable[[T, KeyValue], T | None] | None = None,
-        indexes: Mapping[str, Callable[[T], Iterable[str]]] | None = None,
+        indexes: Mapping[str, IndexFunction[T]] | None = None,
         resync: float = 0.0,
         detector: MutationDetector | None = None,
         clock: Clock | None = None,
@@ -204,35 +205,41 @@ class SharedInformer(Generic[T]):
             with self.indexer.lock:
                 for key, deltas in batch.deltas:
                     for delta in deltas:
-                        told.extend(self._store(key, delta))
+                        self._store(key, delta, told)
             if told:
                 for listener in self._listeners:
                     listener.put(told)
             if batch.revision is not None:
                 self._pass(batch.revision)
 
-    def _store(self, key: str, delta: Delta[T]) -> tuple[Notification, ...]:
+    def _store(self, key: str, delta: Delta[T], told: list[Notification]) -> None:
+        """Apply a delta to the indexer, whose lock is held, and add what listeners are to be told of it."""
         obj = delta.object
-        if delta.type is DeltaType.DELETED:
-            stale = isinstance(obj, DeletedFinalStateUnknown)
-            old = self.indexer.delete(key)
-            self._watch_over(key, None)
-            return () if old is None else (Deleted(old, stale),)
-        if isinstance(obj, DeletedFinalStateUnknown):
-            raise TypeError(f"a tombstone stands for a deletion, not for {delta.type.value}")
-        old = self.indexer.put(key, obj)
-        self._watch_over(key, obj)
-        if old is None:
-            return (Added(obj, initial=not self._passed),)
-        if old.create_revision != obj.create_revision:
-            # Another object of the same name: its deletion fell into a gap that a list closed.
-            return (Deleted(old, stale=True), Added(obj, initial=False))
-        replaced = delta.type is DeltaType.REPLACED and old.mod_revision == obj.mod_revision
-        return (Updated(old, obj, sync=replaced or delta.type is DeltaType.SYNC),)
-
-    def _watch_over(self, key: str, obj: T | None) -> None:
+        if isinstance(obj, DeletedFinalStateUnknown) or delta.type is DeltaType.DELETED:
+            self._take_out(key, delta, told)
+            return
+        old = self.indexer.swap(key, obj)
         if self._detector is not None:
             self._detector.see(f"{self.kind.plural} {key}", obj)
+        if old is None:
+            told.append(Added(obj, not self._passed))
+        elif old.create_revision != obj.create_revision:
+            # Another object of the same name: its deletion fell into a gap that a list closed.
+            told += (Deleted(old, stale=True), Added(obj, initial=False))
+        elif delta.type is DeltaType.UPDATED:
+            told.append(Updated(old, obj))
+        else:
+            replaced = delta.type is DeltaType.REPLACED and old.mod_revision == obj.mod_revision
+            told.append(Updated(old, obj, sync=replaced or delta.type is DeltaType.SYNC))
+
+    def _take_out(self, key: str, delta: Delta[T], told: list[Notification]) -> None:
+        if delta.type is not DeltaType.DELETED:
+            raise TypeError(f"a tombstone stands for a deletion, not for {delta.type.value}")
+        old = self.indexer.delete(key)
+        if self._detector is not None:
+            self._detector.see(f"{self.kind.plural} {key}", None)
+        if old is not None:
+            told.append(Deleted(old, isinstance(delta.object, DeletedFinalStateUnknown)))
 
     def _pass(self, revision: int) -> None:
         first = not self._passed

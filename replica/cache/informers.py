@@ -34,13 +34,6 @@ READ: Final = (POD, NODE, NAMESPACE, PRIORITY_CLASS, POD_GROUP, DISRUPTION_BUDGE
 DEPARTING: Final = "departing"
 """The index of pods that preemption marked for deletion, and the one value they are found under."""
 
-BY_NODE: Final = "node"
-"""The index of pods by the node they are bound to."""
-
-
-def _node_of(pod: Pod) -> tuple[str, ...]:
-    return (pod.node,) if pod.node else ()
-
 
 def _end_of(pod: Pod) -> tuple[str, ...]:
     return (DEPARTING,) if pod.ends else ()
@@ -87,7 +80,7 @@ class Informers:
                 group=group,
                 keep=_alive if kind is POD else None,
                 renew=as_bound if kind is POD else None,
-                indexes={BY_NODE: _node_of, DEPARTING: _end_of} if kind is POD else None,
+                indexes={DEPARTING: _end_of} if kind is POD else None,
                 resync=resync,
                 detector=detector,
                 clock=self._clock,

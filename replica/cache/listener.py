@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+import msgspec
 
 from component import logs
 from component.clock import LONGEST_WAIT
@@ -90,7 +92,7 @@ class Filtered(Generic[T]):
             self.handler.on_delete(obj, stale=stale)
 
 
-class Added(NamedTuple):
+class Added(msgspec.Struct, frozen=True, gc=False):
     """To be told by `on_add`."""
 
     obj: Any
@@ -104,12 +106,12 @@ class Added(NamedTuple):
         handler.on_add(self.obj, initial=self.initial)
 
 
-class Updated(NamedTuple):
+class Updated(msgspec.Struct, frozen=True, gc=False):
     """To be told by `on_update`."""
 
     old: Any
     new: Any
-    sync: bool
+    sync: bool = False
     """Nothing changed: only for listeners that asked for resyncs."""
 
     @property
@@ -120,7 +122,7 @@ class Updated(NamedTuple):
         handler.on_update(self.old, self.new)
 
 
-class Deleted(NamedTuple):
+class Deleted(msgspec.Struct, frozen=True, gc=False):
     """To be told by `on_delete`."""
 
     obj: Any
@@ -188,9 +190,10 @@ class Listener(Generic[T]):
         with self._changed:
             if self._closed:
                 return
-            for each in notifications:
-                if self._resync or not (isinstance(each, Updated) and each.sync):
-                    self._buffer.append(each)
+            if self._resync:
+                self._buffer += notifications
+            else:
+                self._buffer += [each for each in notifications if type(each) is not Updated or not each.sync]
             if self._buffer:
                 self._changed.notify()
 
@@ -225,20 +228,21 @@ class Listener(Generic[T]):
         Raises:
             Mutated: The handler changed what it was told of, and a detector has seen it.
         """
+        handler, detector, stopped = self._handler, self._detector, stop.is_set
         while (entries := self._take(stop)) is not None:
             for entry in entries:
                 if isinstance(entry, int):
                     self._pass(entry)
                     continue
-                if self._closed or stop.is_set():
+                if self._closed or stopped():
                     return
                 try:
-                    entry.tell(self._handler)
+                    entry.tell(handler)
                 except Exception as error:  # noqa: BLE001 - a handler may raise anything, and none of it may end the rest
                     _log.exception("handler failed", error, listener=self.name, notification=type(entry).__name__)
-                if self._detector is not None:
+                if detector is not None:
                     for obj in entry.objects:
-                        self._detector.check(obj, self.name)
+                        detector.check(obj, self.name)
 
     def _take(self, stop: threading.Event) -> list[Notification | int] | None:
         with self._changed:

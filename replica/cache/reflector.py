@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+import msgspec
 
 from component import logs
 from lockd.ports import KeyValue
@@ -21,11 +24,14 @@ T = TypeVar("T", bound=Object)
 
 _log = logs.get(__name__)
 
-EXPECTED_LIMIT = 20_000
+_NAME: Final = re.compile("[^/]+")
+_NAMESPACED: Final = re.compile("[^/]+/[^/]+")
+
+EXPECTED_LIMIT: Final = 20_000
 """Own writes awaited at most; the oldest is forgotten first, and is then decoded like any other's."""
 
 
-class _Expected(NamedTuple, Generic[T]):
+class _Expected(msgspec.Struct, Generic[T], frozen=True, gc=False):
     value: bytes
     obj: T
 
@@ -53,7 +59,7 @@ class Reflector(Generic[T]):
     ) -> None:
         self.kind = kind
         self._base = f"{prefix}/{kind.plural}/"
-        self._slashes = 1 if kind.namespaced else 0
+        self._is_object = (_NAMESPACED if kind.namespaced else _NAME).fullmatch
         self._fifo = fifo
         self._decode = decode
         self._keep = keep
@@ -87,8 +93,8 @@ class Reflector(Generic[T]):
         """All keys of the kind as listed at `revision`; what hasn't changed since is not decoded again."""
         objects: dict[str, T] = {}
         for kv in kvs:
-            path = self._path(kv.key)
-            if path is None:
+            path = kv.key[len(self._base) :]
+            if not self._is_object(path):
                 continue
             known = self._fifo.newest(path)
             obj = known if known is not None and known.mod_revision == kv.mod_revision else self._read(kv)
@@ -99,30 +105,25 @@ class Reflector(Generic[T]):
     def apply(self, events: Iterable[WatchEvent]) -> None:
         """Changes in revision order; what is known already (a watch that resumed repeats itself) is skipped."""
         changes: list[tuple[str, T | None]] = []
+        known_by, start = self._fifo.known(), len(self._base)
         for event in events:
-            path = self._path(event.key)
-            if path is None:
+            path = event.key[start:]
+            known = known_by.get(path)
+            if known is None and not self._is_object(path):
                 continue
-            if event.value is None:
+            value = event.value
+            if value is None:
                 self._take_expected(event.key)
                 changes.append((path, None))
-                continue
-            known = self._fifo.newest(path)
-            if known is not None and known.mod_revision >= event.mod_revision:
-                continue
-            kv = KeyValue(event.key, event.value, event.mod_revision, event.create_revision, event.version, event.lease)
-            changes.append((path, self._read(kv, known)))
+            elif known is None or known.mod_revision < event.mod_revision:
+                kv = KeyValue(event.key, value, event.mod_revision, event.create_revision, event.version, event.lease)
+                changes.append((path, self._read(kv, known)))
         if changes:
             self._fifo.apply(changes)
 
-    def _path(self, key: str) -> str | None:
-        """`namespace/name` or `name`; None for a key that isn't an object's."""
-        path = key[len(self._base) :]
-        if path.count("/") != self._slashes or not all(path.split("/")):
-            return None
-        return path
-
     def _take_expected(self, key: str) -> _Expected[T] | None:
+        if not self._expected:  # in a standby there is nothing, ever
+            return None
         with self._lock:
             return self._expected.pop(key, None)
 
@@ -134,8 +135,11 @@ class Reflector(Generic[T]):
         else:
             try:
                 renewed = self._renew(known, kv) if known is not None and self._renew is not None else None
-                self.decoded += renewed is None
-                obj = self._decode(kv) if renewed is None else renewed
+                if renewed is None:
+                    self.decoded += 1
+                    obj = self._decode(kv)
+                else:
+                    obj = renewed
             except Undecodable as error:
                 _log.error("value can't be read", key=error.key, problem=error.problem, revision=kv.mod_revision)
                 return None

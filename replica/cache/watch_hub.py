@@ -15,7 +15,7 @@ from replica.cache.inbox import Inbox
 from replica.cache.pace import Pace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from component.clock import Clock
     from lockd.etcd.model import Listing, RangeReply, WatchEvent, WatchItem
@@ -259,7 +259,6 @@ class WatchHub:
     def _hand_on(self, items: Sequence[WatchItem]) -> str:
         found: dict[str, list[WatchEvent]] = {}
         applied, reason = self._applied, ""
-        start = len(self._base)
         for item in items:
             if isinstance(item, WatchInterrupted):
                 if isinstance(item.error, HistoryLost):
@@ -273,15 +272,24 @@ class WatchHub:
             self._recovered()
             applied = max(applied, item.revision)
             if isinstance(item, WatchBatch):
-                for event in item.events:
-                    segment = event.key[start : event.key.find("/", start)]
-                    if segment in self._routes:
-                        found.setdefault(segment, []).append(event)
+                self._sort(item.events, found)
         for segment, events in found.items():
-            self._routes[segment].apply(events)
+            if (route := self._routes.get(segment)) is not None:
+                route.apply(events)
         if applied > self._applied:
             self._mark(applied)
         return reason
+
+    def _sort(self, events: Iterable[WatchEvent], found: dict[str, list[WatchEvent]]) -> None:
+        """Add events to those of their segments, keeping their order. Neighbours are of one segment as a rule."""
+        start = len(self._base)
+        folder, same = "\0", []
+        for event in events:
+            key = event.key
+            if not key.startswith(folder):
+                segment = key[start : key.find("/", start)]
+                folder, same = f"{self._base}{segment}/", found.setdefault(segment, [])
+            same.append(event)
 
     def _look_ahead(self) -> str:
         """How far is an interrupted watch behind? A reason to list anew when it is far, or ""."""

@@ -6,9 +6,9 @@ Instructions are counted by running it under valgrind (`--tool=callgrind`), whic
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +20,7 @@ from replica.handlers import Movers, PodHandler
 from replica.term import TermWork
 from replica.timed import Timed, pod_subject
 from tests.harness import term
+from tests.harness.bytecodes import Steps
 from tests.harness.objects import node
 from tests.harness.world import World
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
+FUNCTIONS = int(os.environ.get("FUNCTIONS", "0"))
 NODES, WARM, BATCHES, BATCH = 1000, 3, 4, 64
 ROOM = {"cpu": "32", "memory": "128Gi", "pods": 110}
 
@@ -57,31 +59,6 @@ class Etcd:
         sent, self.sent = self.sent, []
         for txn, done in sent:
             done(applied(txn, 1_000_000))
-
-
-class Steps:
-    """Bytecodes by step."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-
-    def take(self, name: str, step: Callable[[], object]) -> None:
-        found = [0]
-
-        def each(_frame: Any, event: str, _arg: Any) -> Any:
-            found[0] += event == "opcode"
-            return each
-
-        def enter(frame: Any, _event: str, _arg: Any) -> Any:
-            frame.f_trace_lines, frame.f_trace_opcodes = False, True
-            return each
-
-        sys.settrace(enter)
-        try:
-            step()
-        finally:
-            sys.settrace(None)
-        self.counts[name] += found[0]
 
 
 class Replica:
@@ -151,7 +128,7 @@ def test_a_leader_from_the_first_sight_of_a_pod_to_its_event() -> None:
     steps = Steps()
     for batch in range(WARM + BATCHES):
         cycle(pods_of(batch), Steps() if batch < WARM else steps)
-    report("a leader", steps)
+    sys.stdout.write(steps.report("a leader", BATCHES * BATCH, functions=FUNCTIONS))
 
 
 def test_a_standby() -> None:
@@ -161,9 +138,4 @@ def test_a_standby() -> None:
         counted.take("told of", lambda pods=pods: replica.tell(pods))
         shown = [(pod, f"n{number}") for number, pod in enumerate(pods)]
         counted.take("shown", lambda shown=shown: replica.show(shown))
-    report("a standby", steps)
-
-
-def report(who: str, steps: Steps) -> None:
-    told = {name: round(count / (BATCHES * BATCH)) for name, count in steps.counts.items()}
-    sys.stdout.write(f"\n  {who}: {sum(told.values())} bytecodes a pod: {told}\n")
+    sys.stdout.write(steps.report("a standby", BATCHES * BATCH, functions=FUNCTIONS))

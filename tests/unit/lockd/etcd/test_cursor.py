@@ -41,6 +41,14 @@ def test_events_move_the_applied_revision():
     assert cursor.applied(LEASE) == 8
 
 
+def test_what_was_delivered_before_is_left_out_of_a_response():
+    cursor, lease = opened(LEASE)
+    cursor.take(frame(lease, 7, 8), ordered=True)
+    assert cursor.take(frame(lease, 7, 8, 9), ordered=True) == (WatchBatch(LEASE, (event(9),), 9),)
+    assert cursor.take(frame(lease, 8, 9), ordered=True) == ()
+    assert cursor.take(frame(lease, 10), ordered=True) == (WatchBatch(LEASE, (event(10),), 10),)
+
+
 def test_a_new_stream_resumes_after_the_last_complete_response():
     cursor, lease, pods = opened(LEASE, PODS)
     cursor.take(frame(lease, 7), ordered=True)

@@ -62,6 +62,31 @@ def test_a_pod():
     assert pod.value is not None
 
 
+@pytest.mark.parametrize(
+    ("owners", "expected"),
+    [
+        ([], ""),
+        (None, ""),
+        ([{"kind": "Node", "name": "n", "uid": "u"}], ""),
+        (
+            [{"kind": "Node", "name": "n", "uid": "u"}, {"kind": "Set", "name": "s", "uid": "v", "controller": True}],
+            "Set/s/v",
+        ),
+        ([{"kind": "Set", "name": "s", "uid": "v", "controller": True, "blockOwnerDeletion": None}], "Set/s/v"),
+        ([{"kind": "Set", "name": "s", "uid": None, "controller": True}], "Set/s/"),
+    ],
+)
+def test_a_pod_s_owner_is_what_controls_it(owners, expected):
+    metadata = {**MANIFEST["metadata"], "ownerReferences": owners}
+    assert decode_pod(stored({**MANIFEST, "metadata": metadata})).owner == expected
+
+
+@pytest.mark.parametrize("owners", ["nobody", [7], [{"kind": 7, "controller": True}]])
+def test_owners_that_are_none_are_refused(owners):
+    with pytest.raises(Undecodable):
+        decode_pod(stored({**MANIFEST, "metadata": {**MANIFEST["metadata"], "ownerReferences": owners}}))
+
+
 def test_the_key_names_the_object():
     pod = decode_pod(stored(MANIFEST, path="other/name"))
     assert pod.path == "other/name"

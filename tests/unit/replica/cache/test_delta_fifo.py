@@ -305,7 +305,7 @@ def test_it_agrees_with_a_plain_model(script):
         elif name == "mark":
             fifo.mark(number)
         else:
-            popped = [(key, [tuple(delta) for delta in found]) for key, found in pop(fifo, *arguments).deltas]
+            popped = [(key, [(d.type, d.object) for d in found]) for key, found in pop(fifo, *arguments).deltas]
             assert popped == plain.pop(*arguments)
         assert len(fifo) == len(plain.waiting)
         assert fifo.all_newest() == plain.known

@@ -10,7 +10,7 @@ from component.clock import SystemClock
 from component.lifecycle import Group
 from lockd.errors import Unavailable
 from replica.api.kinds import EVENT, NODE, POD
-from replica.cache.informers import BY_NODE, READ, Informers
+from replica.cache.informers import READ, Informers
 from replica.cache.listener import Handlers
 from replica.cache.metrics import processing_latency
 from tests.harness.fake_etcd import FakeEtcd
@@ -65,8 +65,7 @@ def test_the_caches_hold_what_etcd_holds(etcd, informers):
     assert informers.has_synced
     assert informers.problem() is None
     assert [node.name for node in informers.nodes.lister.list()] == ["n"]
-    assert [pod.name for pod in informers.pods.indexer.by_index(BY_NODE, "n")] == ["a"]
-    assert [pod.name for pod in informers.pods.lister.list()] == ["a"]
+    assert [(pod.name, pod.node) for pod in informers.pods.lister.list()] == [("a", "n")]
 
 
 def test_before_it_has_synced_it_says_what_is_missing(etcd, informers):

@@ -195,6 +195,31 @@ def test_a_write_that_was_refused_is_forgotten(reflector, decoder):
     assert decoder.keys == [pod_key("a")]
 
 
+class OneAtATime(dict):
+    def __init__(self, lock):
+        self._lock = lock
+
+    def __iter__(self):
+        assert self._lock.locked()
+        return super().__iter__()
+
+    def pop(self, *key):
+        assert self._lock.locked()
+        return super().pop(*key)
+
+
+def test_what_comes_back_is_not_taken_out_while_another_thread_looks_for_the_oldest(reflector, decoder, monkeypatch):
+    """A dictionary that changes between two steps of an iteration raises, and a bind would be lost by that."""
+    monkeypatch.setattr("replica.cache.reflector.EXPECTED_LIMIT", 2)
+    obj, value = bound(reflector, decoder)
+    reflector._expected = OneAtATime(reflector._lock)
+    for name in "xyza":
+        reflector.expect(pod_key(name), value, obj)
+    reflector.apply([WatchEvent(pod_key("a"), value, 7, 5)])
+    reflector.forget(pod_key("z"))
+    assert (reflector.recognised, len(reflector._expected)) == (1, 0)
+
+
 def test_writes_that_never_come_back_do_not_pile_up(reflector, decoder):
     obj, value = bound(reflector, decoder)
     for number in range(EXPECTED_LIMIT + 10):

@@ -218,6 +218,20 @@ def test_p8_a_piece_of_a_response_moves_no_marker(rig):
     assert rig.pods.state == {A: b"1", B: b"1"}
 
 
+def test_each_route_is_given_its_own_in_the_order_of_revisions(rig):
+    rig.synced()
+    keys = (A, T, A, "/unread/x", B, "no-slash", T)
+    events = [WatchEvent(key if key[0] == "/" else f"{PREFIX}/{key}", b"", number) for number, key in enumerate(keys)]
+    found = {}
+    rig.hub._sort(events, found)
+    assert {
+        segment: [event.mod_revision for event in each]
+        for segment, each in found.items()
+        if segment in {"pods", "terms"}
+    } == {"pods": [0, 2, 4], "terms": [1, 6]}
+    assert sum(map(len, found.values())) == len(keys)
+
+
 def test_p8_progress_moves_the_marker(rig):
     rig.synced()
     rig.etcd.watch_now.deliver(WatchProgress(rig.etcd.watch_now.target, 900))
