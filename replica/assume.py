@@ -112,7 +112,7 @@ class AssumedPods:
     def observe(self, pod: Pod) -> None:
         """The watch shows a pod on a node."""
         with self._lock:
-            assumption = self._take(pod.uid)
+            assumption = self._take(pod.uid) if self._assumed else None
             before = assumption.node if assumption is not None else self._bound.get(pod.uid)
             if before is not None and before != pod.node:
                 self._table.remove_pod(before, pod.uid)

@@ -138,7 +138,8 @@ class PodHandler:
         elif self._mine(obj):
             group = self._members.see(obj)
             self._queue.add(obj)
-            self._movers.reconsider(group, obj)
+            if group:
+                self._movers.reconsider(group, obj)
 
     def on_update(self, old: Pod, new: Pod) -> None:
         if old.uid != new.uid or (old.node and not new.node):
@@ -178,8 +179,8 @@ class PodHandler:
         # First out of the queue, then on its node: nobody finds it in neither and tries it again.
         self._queue.delete(pod.path)
         self._assumed.observe(pod)
-        group = self._members.see(pod)
-        self._movers.reconsider(group, pod)
+        if group := self._members.see(pod):
+            self._movers.reconsider(group, pod)
         self._movers.move(ASSIGNED_POD_ADD, new=pod)
 
     def _mine(self, pod: Pod) -> bool:

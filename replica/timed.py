@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from component.clock import Clock
+    from component.metrics.histogram import Histogram
     from replica.api.kinds import Kind
     from replica.api.pods import Pod
     from replica.cache.listener import Handler
@@ -40,35 +41,46 @@ class Timed(Generic[T]):
     def __init__(self, handler: Handler[T], subject: Callable[[T], str], clock: Clock) -> None:
         self._handler = handler
         self._subject = subject
-        self._clock = clock
-        self._durations = histogram(
+        self._now = clock.now
+        durations = histogram(
             "scheduler_event_handling_duration",
             unit="s",
             labels=("event",),
             buckets=EVENT_BUCKETS,
             description="Time that the scheduler takes to hear of an event",
         )
+        self._adds, self._updates, self._deletes = (_Series(durations, what) for what in ("Add", "Update", "Delete"))
 
     def on_add(self, obj: T, *, initial: bool) -> None:
-        began = self._clock.now()
+        began = self._now()
         try:
             self._handler.on_add(obj, initial=initial)
         finally:
-            self._heard(began, obj, "Add")
+            self._adds[self._subject(obj)](self._now() - began)
 
     def on_update(self, old: T, new: T) -> None:
-        began = self._clock.now()
+        began = self._now()
         try:
             self._handler.on_update(old, new)
         finally:
-            self._heard(began, new, "Update")
+            self._updates[self._subject(new)](self._now() - began)
 
     def on_delete(self, obj: T, *, stale: bool) -> None:
-        began = self._clock.now()
+        began = self._now()
         try:
             self._handler.on_delete(obj, stale=stale)
         finally:
-            self._heard(began, obj, "Delete")
+            self._deletes[self._subject(obj)](self._now() - began)
 
-    def _heard(self, began: float, obj: T, what: str) -> None:
-        self._durations.record(self._clock.now() - began, f"{self._subject(obj)}{what}")
+
+class _Series(dict[str, "Callable[[float], None]"]):
+    """Where the durations of one kind of event go, by subject."""
+
+    def __init__(self, durations: Histogram, what: str) -> None:
+        super().__init__()
+        self._durations = durations
+        self._what = what
+
+    def __missing__(self, subject: str) -> Callable[[float], None]:
+        record = self[subject] = self._durations.series(f"{subject}{self._what}")
+        return record

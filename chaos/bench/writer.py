@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from component.clock import Clock
     from lockd.etcd.gateway import Gateway
     from lockd.fencing import Guard
-    from lockd.ports import TxnReply
+    from lockd.ports import Put, TxnReply
 
 STEP: Final = 0.1
 """Seconds between two looks at whether to stop."""
@@ -38,10 +38,11 @@ EVENT_SECONDS: Final = 3600
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What came of a transaction of so many binds, or (none) of events."""
+    """What came of a transaction of so many binds, or of so many events."""
 
     write: GuardedWrite
     binds: int
+    events: int
     reply: TxnReply | StoreError
 
 
@@ -127,33 +128,36 @@ class Writer:
             self._bound += answer.binds
         else:
             self._telling = False
-            self._told += len(judged.results)
+            self._told += answer.events
 
     def _send_what_may_be(self) -> None:
         while self._created and self._binding < IN_FLIGHT:
             taken = [self._created.popleft() for _ in range(min(MOST_PODS, len(self._created)))]
             self._binding += 1
-            self._send([ObjectWrite(*self._bind(number, revision)) for number, revision in taken], len(taken))
+            self._send([ObjectWrite(*self._bind(number, revision)) for number, revision in taken], binds=len(taken))
         if not self._telling and self._bound > self._told:
             self._telling = True
-            self._send(self._events[self._told : min(self._bound, self._told + MOST_EVENTS)], 0)
+            first, *others = self._events[self._told : min(self._bound, self._told + MOST_EVENTS)]
+            self._send([ObjectWrite(first.key, 0, first.value, first.lease, tuple(others))], events=1 + len(others))
 
     def _bind(self, number: int, revision: int) -> tuple[str, int, bytes]:
         key, value = self._values[number]
         return key, revision, value
 
-    def _send(self, writes: Sequence[ObjectWrite], binds: int) -> None:
+    def _send(self, writes: Sequence[ObjectWrite], *, binds: int = 0, events: int = 0) -> None:
         write = GuardedWrite.of(self._guard, writes)
-        self._gateway.send(write.txn(), lambda reply: self._inbox.put(_Answer(write, binds, reply)), timeout=TIMEOUT)
+        self._gateway.send(
+            write.txn(), lambda reply: self._inbox.put(_Answer(write, binds, events, reply)), timeout=TIMEOUT
+        )
 
-    def _made_events(self, pods: Sequence[KeyValue], prefix: str) -> list[ObjectWrite]:
+    def _made_events(self, pods: Sequence[KeyValue], prefix: str) -> list[Put]:
         recorder = Recorder(lambda _: None, controller="default-scheduler", instance="bench", clock=self._clock)
         events = TermEvents(prefix, self._guard.token)
         lease = self._gateway.lease_grant(EVENT_SECONDS, timeout=TIMEOUT)
 
-        def made(kv: KeyValue) -> ObjectWrite:
+        def made(kv: KeyValue) -> Put:
             pod = decode_pod(kv)
             note = f"Successfully assigned {pod.path} to node-0"
-            return events.write(recorder.make(pod, reason="Scheduled", note=note, action="Binding"), lease)
+            return events.put(recorder.make(pod, reason="Scheduled", note=note, action="Binding"), lease)
 
         return [made(kv) for kv in pods]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from component.clock import SystemClock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from component.clock import Clock
 
@@ -104,6 +104,18 @@ class Histogram:
         series.fresh.append(value)
         if len(series.fresh) >= FRESH:
             self._settle(series)
+
+    def series(self, *labels: str) -> Callable[[float], None]:
+        """What `record` does under these labels, for one who records under them again and again."""
+        series = self._series.get(labels) or self._begin(labels)
+        fresh = series.fresh
+
+        def record(value: float) -> None:
+            fresh.append(value)
+            if len(fresh) >= FRESH:
+                self._settle(series)
+
+        return record
 
     def record_all(self, values: Iterable[float], *labels: str) -> None:
         """What `record` does for each of these values, at once."""

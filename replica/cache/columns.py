@@ -8,7 +8,7 @@ import numpy as np
 
 from replica.cache.facts import Facts
 from replica.cache.host_ports import HostPorts
-from replica.cache.nodes import Nodes
+from replica.cache.nodes import LANES, Nodes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +26,8 @@ class Columns:
         self.allocatable = np.zeros((lanes, capacity), np.int64)
         self.requested = np.zeros((lanes, capacity), np.int64)
         self.scoring = np.zeros((2, capacity), np.int64)
+        self.sums = (*self.requested[: len(LANES)], *self.scoring)
+        """What the sums of a node's pods go to: views of the above."""
         self.unschedulable = np.zeros(capacity, np.bool_)
         self.valid = np.zeros(capacity, np.bool_)
         self.generation = np.zeros(capacity, np.int64)
@@ -37,7 +39,7 @@ class Columns:
         self.ports = HostPorts()
 
     def grown(self, lanes: int, capacity: int) -> Columns:
-        """A copy with room for more."""
+        """A copy with room for more, which has the very same dictionaries of pods."""
         copy = Columns(lanes, capacity)
         old_lanes, old = self.allocatable.shape
         copy.allocatable[:old_lanes, :old] = self.allocatable
@@ -48,7 +50,7 @@ class Columns:
         copy.names = list(self.names)
         copy.index = dict(self.index)
         copy.objects = list(self.objects)
-        copy.pods = list(map(dict, self.pods))
+        copy.pods = list(self.pods)
         copy.ports = self.ports.copy()
         return copy
 

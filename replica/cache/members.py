@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
+from replica.api.pods import GROUP_LABEL
+
 if TYPE_CHECKING:
     from replica.api.pods import Pod
 
@@ -49,8 +51,7 @@ class Members:
         Returns:
             Its group's key, or "".
         """
-        key = group_of(pod)
-        if not key:
+        if GROUP_LABEL not in pod.labels or not (key := group_of(pod)):
             return ""
         with self._lock:
             group = self._groups.setdefault(key, _Group())

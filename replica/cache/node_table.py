@@ -6,76 +6,30 @@ Informers change it from their threads; a scheduling cycle reads a snapshot, for
 from __future__ import annotations
 
 import threading
-from collections import Counter
-from dataclasses import dataclass, field
-from functools import lru_cache
+from operator import add, sub
 from typing import TYPE_CHECKING
 
-import msgspec
+import numpy as np
 
-from replica.api import resources
 from replica.cache.census import Census
 from replica.cache.changes import Changes
 from replica.cache.columns import Columns
 from replica.cache.host_ports import NONE
-from replica.cache.nodes import CPU, EPHEMERAL, LANES, MEMORY, PODS
+from replica.cache.nodes import LANES
+from replica.cache.occupancy import DEMAND_LIMIT, LIMIT, Occupancy, columns_of, demand_of, shares_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from numpy.typing import NDArray
+
     from replica.api.nodes import Node
     from replica.api.pods import Pod
-    from replica.api.podspec import HostPort, PodSpec
+    from replica.api.podspec import PodSpec
     from replica.cache.nodes import Nodes
 
-LIMIT = 1 << 56
-"""Amounts of a node above this (64 PiB) count as this, so that a score's `100 * amount` stays within int64."""
-
-DEMAND_LIMIT = 2 * LIMIT
-"""Requests above this count as this: above LIMIT still, so they fit no node."""
-
-
-class Demand(msgspec.Struct, frozen=True, gc=False, kw_only=True, cache_hash=True):
-    """What a pod takes from its node, sorted out for the table and for the plugins.
-
-    Attributes:
-        cpu: Millicpu.
-        memory: Bytes.
-        ephemeral: Bytes of ephemeral storage.
-        extended: Resource name and whole units of everything else that is requested.
-        scoring_cpu: Millicpu with 100m for each container that requests none. For scores only.
-        scoring_memory: Bytes with 200Mi for each container that requests none. For scores only.
-    """
-
-    cpu: int = 0
-    memory: int = 0
-    ephemeral: int = 0
-    extended: tuple[tuple[str, int], ...] = ()
-    scoring_cpu: int = 0
-    scoring_memory: int = 0
-
-
-@lru_cache(maxsize=4096)
-def demand_of(spec: PodSpec) -> Demand:
-    """What pods of this specification take."""
-    amounts = {name: min(amount, DEMAND_LIMIT) for name, amount in spec.requests}
-    return Demand(
-        cpu=amounts.pop(resources.CPU, 0),
-        memory=amounts.pop(resources.MEMORY, 0),
-        ephemeral=amounts.pop(resources.EPHEMERAL_STORAGE, 0),
-        extended=tuple((name, amount) for name, amount in amounts.items() if amount and name != resources.PODS),
-        scoring_cpu=min(spec.scoring_cpu, DEMAND_LIMIT),
-        scoring_memory=min(spec.scoring_memory, DEMAND_LIMIT),
-    )
-
-
-@dataclass(slots=True)
-class _Entry:
-    """A node name: its row while the node exists, its pods, and their exact sums (Python's integers don't overflow)."""
-
-    row: int | None = None
-    pods: dict[str, Pod] = field(default_factory=dict)
-    sums: dict[int, int] = field(default_factory=lambda: {CPU: 0, MEMORY: 0, PODS: 0})
-    scoring: list[int] = field(default_factory=lambda: [0, 0])
-    ports: Counter[HostPort] = field(default_factory=Counter)
+FEW = 16
+"""Rows up to which writing one after the other is quicker than writing whole columns."""
 
 
 def _counts_alike(old: Pod, new: Pod) -> bool:
@@ -94,6 +48,9 @@ def _counts_alike(old: Pod, new: Pod) -> bool:
 class NodeTable:
     """Nodes and the pods on them, assumed ones too. Thread-safe.
 
+    Whoever adds a pod pays for a few additions; its row is written when a snapshot is taken. So a standby, where nobody
+    looks, never does, and has every row written at once when it comes to lead.
+
     Pods on a node that isn't known (yet, or no more) are kept by the node's name and counted when it comes.
     """
 
@@ -101,10 +58,12 @@ class NodeTable:
         self._lock = threading.Lock()
         self._lanes: dict[str, int] = {name: lane for lane, name in enumerate(LANES)}
         self._live = Columns(len(LANES), capacity)
-        self._entries: dict[str, _Entry] = {}
+        self._entries: dict[str, Occupancy] = {}
         self._free: list[int] = []
         self._generation = 0
         self._count = 0
+        self._stale: dict[int, Occupancy] = {}
+        """Rows whose sums have not been written yet."""
         self._changed: set[int] = set()
         self._changes = Changes()
         self._node_changed: set[int] = set()
@@ -119,7 +78,7 @@ class NodeTable:
         with self._lock:
             for resource, _ in node.allocatable:
                 self._lane(resource)
-            entry = self._entry(node.name)
+            entry = self._entries.get(node.name) or self._enter(node.name)
             if entry.row is None:
                 entry.row = self._take_row(node.name, entry)
             row = entry.row
@@ -129,7 +88,7 @@ class NodeTable:
                 live.allocatable[self._lanes[resource], row] = max(0, min(amount, LIMIT))
             live.unschedulable[row] = node.unschedulable
             live.objects[row] = node
-            self._touch(row, node=True)
+            self._node_changed.add(row)
             return row
 
     def remove_node(self, name: str) -> None:
@@ -139,6 +98,7 @@ class NodeTable:
             if entry is None or entry.row is None:
                 return
             row, entry.row = entry.row, None
+            self._stale.pop(row, None)
             live = self._live
             live.allocatable[:, row] = 0
             live.requested[:, row] = 0
@@ -151,7 +111,7 @@ class NodeTable:
             live.ports.put(row, NONE)
             self._free.append(row)
             self._count -= 1
-            self._touch(row, node=True)
+            self._node_changed.add(row)
             self._drop_if_empty(name, entry)
 
     def add_pod(self, node: str, pod: Pod) -> bool:
@@ -163,19 +123,22 @@ class NodeTable:
             Whether the node is known.
         """
         with self._lock:
-            entry = self._entry(node)
+            entry = self._entries.get(node) or self._enter(node)
+            row = entry.row
             old = entry.pods.get(pod.uid)
             entry.pods[pod.uid] = pod
             if old is not None:
                 if _counts_alike(old, pod):
-                    return self._renew(entry, pod)
-                self._account(entry, old.spec, -1)
-            self._account(entry, pod.spec, 1)
-            if entry.row is None:
+                    # It is at another revision: readers get it, and have nothing to judge anew.
+                    if row is not None:
+                        self._renewed.add(row)
+                    return row is not None
+                self._account(entry, old.spec, sub)
+            self._account(entry, pod.spec, add)
+            if row is None:
                 return False
-            self._write_usage(entry, entry.row)
-            self._live.pods[entry.row][pod.uid] = pod
-            self._touch(entry.row)
+            self._stale[row] = entry
+            self._changed.add(row)
             return True
 
     def remove_pod(self, node: str, uid: str) -> bool:
@@ -184,11 +147,10 @@ class NodeTable:
             entry = self._entries.get(node)
             if entry is None or (old := entry.pods.pop(uid, None)) is None:
                 return False
-            self._account(entry, old.spec, -1)
+            self._account(entry, old.spec, sub)
             if entry.row is not None:
-                self._write_usage(entry, entry.row)
-                del self._live.pods[entry.row][uid]
-                self._touch(entry.row)
+                self._stale[entry.row] = entry
+                self._changed.add(entry.row)
             self._drop_if_empty(node, entry)
             return True
 
@@ -210,9 +172,11 @@ class NodeTable:
     def snapshot(self) -> Nodes:
         """The table as it is now. For one reader: the next call changes what the last one returned."""
         with self._lock:
+            self._write()
             live, copy = self._live, self._copy
             if copy.allocatable.shape != live.allocatable.shape or len(copy.names) != len(live.names):
                 copy = self._copy = live.grown(*live.allocatable.shape)
+                copy.pods = list(map(dict, live.pods))
                 self._view = None
             elif self._changed:
                 for row in self._changed:
@@ -233,13 +197,11 @@ class NodeTable:
 
     # --- under the lock ----------------------------------------------------------------------------------------------
 
-    def _entry(self, name: str) -> _Entry:
-        entry = self._entries.get(name)
-        if entry is None:
-            entry = self._entries[name] = _Entry()
-        return entry
+    def _enter(self, name: str) -> Occupancy:
+        """A name that isn't known yet."""
+        return self._entries.setdefault(name, Occupancy())
 
-    def _drop_if_empty(self, name: str, entry: _Entry) -> None:
+    def _drop_if_empty(self, name: str, entry: Occupancy) -> None:
         if entry.row is None and not entry.pods:
             del self._entries[name]
 
@@ -250,7 +212,7 @@ class NodeTable:
             self._live = self._live.grown(lane + 1, self._live.valid.size)
         return lane
 
-    def _take_row(self, name: str, entry: _Entry) -> int:
+    def _take_row(self, name: str, entry: Occupancy) -> int:
         if self._free:
             row = self._free.pop()
         else:
@@ -258,50 +220,60 @@ class NodeTable:
             if row == self._live.valid.size:
                 self._live = self._live.grown(len(self._lanes), 2 * row)
             self._live.append_row()
-        self._live.rename(row, name)
-        self._live.valid[row] = True
-        self._live.pods[row] = dict(entry.pods)
-        self._write_usage(entry, row)
+        live = self._live
+        live.rename(row, name)
+        live.valid[row] = True
+        live.pods[row] = entry.pods
+        for lane, amount in entry.extended.items():
+            live.requested[lane, row] = min(amount, DEMAND_LIMIT)
+        live.ports.put(row, frozenset(entry.ports))
+        self._stale[row] = entry
         self._count += 1
         return row
 
-    def _renew(self, entry: _Entry, pod: Pod) -> bool:
-        """A pod that counted before is at another revision: readers get it, and have nothing to judge anew."""
-        if entry.row is None:
-            return False
-        self._live.pods[entry.row][pod.uid] = pod
-        self._renewed.add(entry.row)
-        return True
-
-    def _account(self, entry: _Entry, spec: PodSpec, sign: int) -> None:
-        demand, sums = demand_of(spec), entry.sums
-        sums[CPU] += sign * demand.cpu
-        sums[MEMORY] += sign * demand.memory
-        sums[PODS] += sign
-        if demand.ephemeral:
-            sums[EPHEMERAL] = sums.get(EPHEMERAL, 0) + sign * demand.ephemeral
-        for resource, amount in demand.extended:
+    def _account(self, entry: Occupancy, spec: PodSpec, step: Callable[[int, int], int]) -> None:
+        """Count a pod in (`add`) or out (`sub`); what few pods ask for is written at once."""
+        entry.sums = list(map(step, entry.sums, shares_of(spec)))
+        for resource, amount in demand_of(spec).extended:
             lane = self._lane(resource)
-            sums[lane] = sums.get(lane, 0) + sign * amount
-        entry.scoring[0] += sign * demand.scoring_cpu
-        entry.scoring[1] += sign * demand.scoring_memory
-        for port in spec.host_ports:
-            entry.ports[port] += sign
-            if not entry.ports[port]:
-                del entry.ports[port]
+            total = entry.extended[lane] = step(entry.extended.get(lane, 0), amount)
+            if entry.row is not None:
+                self._live.requested[lane, entry.row] = min(total, DEMAND_LIMIT)
+        if spec.host_ports:
+            for port in spec.host_ports:
+                entry.ports[port] = step(entry.ports[port], 1)
+                if not entry.ports[port]:
+                    del entry.ports[port]
+            if entry.row is not None:
+                self._live.ports.put(entry.row, frozenset(entry.ports))
 
-    def _write_usage(self, entry: _Entry, row: int) -> None:
-        requested, scoring = self._live.requested, self._live.scoring
-        for lane, amount in entry.sums.items():
-            requested[lane, row] = min(amount, DEMAND_LIMIT)
-        scoring[0, row] = min(entry.scoring[0], DEMAND_LIMIT)
-        scoring[1, row] = min(entry.scoring[1], DEMAND_LIMIT)
-        self._live.ports.put(row, frozenset(entry.ports) if entry.ports else NONE)
+    def _write(self) -> None:
+        """Bring all rows up to what is known."""
+        live, stale = self._live, self._stale
+        changed = self._changed = self._changed | self._node_changed
+        if len(changed) > FEW:
+            self._write_many()
+        else:
+            for row, entry in stale.items():
+                for column, amount in zip(live.sums, entry.sums, strict=True):
+                    column[row] = min(amount, DEMAND_LIMIT)
+            for row in changed:
+                self._generation += 1
+                live.generation[row] = self._generation
+            for row in self._node_changed:
+                live.node_generation[row] = live.generation[row]
+        stale.clear()
 
-    def _touch(self, row: int, *, node: bool = False) -> None:
-        self._generation += 1
-        self._live.generation[row] = self._generation
-        if node:
-            self._live.node_generation[row] = self._generation
-            self._node_changed.add(row)
-        self._changed.add(row)
+    def _write_many(self) -> None:
+        """The same, column by column."""
+        live, rows = self._live, _indexes(self._stale)
+        for column, amounts in zip(live.sums, columns_of(self._stale.values()), strict=True):
+            column[rows] = amounts
+        changed, nodes = _indexes(self._changed), _indexes(self._node_changed)
+        live.generation[changed] = np.arange(1, changed.size + 1) + self._generation
+        live.node_generation[nodes] = live.generation[nodes]
+        self._generation += changed.size
+
+
+def _indexes(rows: Collection[int]) -> NDArray[np.intp]:
+    return np.fromiter(rows, np.intp, len(rows))

@@ -42,7 +42,7 @@ class Nodes:
 
     Attributes:
         lanes: Resource name -> lane. A resource that no node and no pod has ever named has none.
-        allocatable: int64[lane, row], at most `node_table.LIMIT`.
+        allocatable: int64[lane, row], at most `occupancy.LIMIT`.
         requested: int64[lane, row], what the row's pods (assumed ones too) request; lane PODS counts them.
         scoring: int64[CPU or MEMORY, row], what is requested of these two, a container without a request counting as
             kube-scheduler's 100m and 200Mi. For scores only.

@@ -6,7 +6,6 @@ import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from msgspec.structs import replace
 from opentelemetry import metrics
 
 from component import logs
@@ -123,13 +122,17 @@ class EventSink:
 
     def _store(self, term: _Term, entries: Sequence[Entry], stop: threading.Event) -> None:
         """Store one batch; what can't be is given up."""
+        new, stored = [each for each in entries if not each.revision], [each for each in entries if each.revision]
+        if new and stored:
+            self._store(term, new, stop)
+            self._store(term, stored, stop)
+            return
         if not entries:
             return
         for entry in entries:
             entry.event = term.events.named(entry.event)
-        writes = [term.events.write(entry.event, 0, mod_revision=entry.revision) for entry in entries]
         try:
-            writes, reply = self._deliver(term, writes, stop)
+            writes, reply = self._deliver(term, entries, stop)
         except StoreError as error:
             if isinstance(error, TooLarge) and len(entries) > 1:
                 for half in (entries[: len(entries) // 2], entries[len(entries) // 2 :]):
@@ -146,37 +149,42 @@ class EventSink:
             self._store(term, self._settle(term, entries, writes, reply), stop)
 
     def _deliver(
-        self, term: _Term, writes: list[ObjectWrite], stop: threading.Event
+        self, term: _Term, entries: Sequence[Entry], stop: threading.Event
     ) -> tuple[list[ObjectWrite], GuardedReply | None]:
-        """Make the writes, with all the attempts that takes; as they were sent, and the reply (None: the term is over).
+        """Write them, with all the attempts that takes: what was sent, and the reply (None: the term is over).
 
         Raises:
             StoreError: The last failure, or one that another attempt would only repeat.
         """
         last: StoreError | None = None
+        lease = 0
+        writes: list[ObjectWrite] = []
         for attempt in range(ATTEMPTS):
             if attempt and (self._clock.wait(stop, PAUSE * self._draw()) or self._term is not term):
                 break
             try:
-                writes = self._leased(writes)
+                if not writes:
+                    lease = self._leases.current()
+                    writes = _writes(term.events, entries, lease)
                 return writes, self._write(term, writes)
             except LeaseNotFound as error:
                 # Should an earlier copy have been applied all the same, the next one finds its keys there: as good.
-                self._leases.forget(writes[0].lease)
-                writes = [replace(write, lease=0) for write in writes]
+                self._leases.forget(lease)
+                writes = []
                 last = error
             except (Unavailable, OutcomeUnknown, NoSpace) as error:
-                _log.debug("events not stored", attempt=attempt + 1, events=len(writes), error=error)
+                _log.debug("events not stored", attempt=attempt + 1, events=len(entries), error=error)
                 last = error
         raise last or Unavailable("no attempt was made")
 
     def _settle(
-        self, term: _Term, entries: Sequence[Entry], writes: Sequence[ObjectWrite], reply: GuardedReply
+        self, term: _Term, entries: Sequence[Entry], writes: list[ObjectWrite], reply: GuardedReply
     ) -> list[Entry]:
         """Take in what became of each; the result is to be stored under new names, since the old ones are no more."""
         now = self._clock.now()
         again: list[Entry] = []
-        for entry, write, result in zip(entries, writes, reply.results, strict=True):
+        share = len(entries) // len(writes)  # what became of one write became of all the events that it has
+        for entry, write, result in zip(entries, writes * share, reply.results * share, strict=True):
             found = None if result.applied else result.objects[0]
             if result.applied:
                 term.correlator.stored(entry, reply.revision, now)
@@ -186,7 +194,7 @@ class EventSink:
                 term.correlator.gone(entry)
                 again.append(entry)
             else:
-                _log.warning("event not stored: its key is taken", key=write.key)
+                _log.warning("event not stored: its key is taken", key=write.key, event=entry.event.name)
                 term.correlator.lost(entry)
         self._count("written", len(entries) - len(again))
         return again
@@ -205,13 +213,6 @@ class EventSink:
             self._term = None
         return None
 
-    def _leased(self, writes: list[ObjectWrite]) -> list[ObjectWrite]:
-        """The writes with an etcd lease; those that have one are left as they are, so that copies are identical."""
-        if writes[0].lease:
-            return writes
-        lease = self._leases.current()
-        return [replace(write, lease=lease) for write in writes]
-
     def _keep_lease(self) -> None:
         try:
             self._leases.keep()
@@ -220,3 +221,10 @@ class EventSink:
 
     def _count(self, result: str, events: int) -> None:
         self._counter.add(events, {"result": result})
+
+
+def _writes(events: TermEvents, entries: Sequence[Entry], lease: int) -> list[ObjectWrite]:
+    """Of entries that are all new, one; of those that are stored already, one each."""
+    if not entries[0].revision:
+        return [events.create((entry.event for entry in entries), lease)]
+    return [events.write(entry.event, lease, mod_revision=entry.revision) for entry in entries]

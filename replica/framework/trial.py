@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from replica.cache.node_table import DEMAND_LIMIT
+from replica.cache.occupancy import DEMAND_LIMIT
 from replica.framework.filtering import Trace
 from replica.framework.interface import TryingPlugin
 from replica.framework.status import PluginFailed, as_failure

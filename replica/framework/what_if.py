@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from replica.cache.host_ports import HostPorts
-from replica.cache.node_table import DEMAND_LIMIT, demand_of
 from replica.cache.nodes import CPU, EPHEMERAL, MEMORY, PODS
+from replica.cache.occupancy import DEMAND_LIMIT, demand_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

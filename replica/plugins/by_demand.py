@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from replica.cache.node_table import Demand
+    from replica.cache.occupancy import Demand
 
 T = TypeVar("T")
 

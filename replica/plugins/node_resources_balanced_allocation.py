@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replica.cache.node_table import demand_of
 from replica.cache.nodes import CPU, EPHEMERAL, MEMORY
+from replica.cache.occupancy import demand_of
 from replica.framework.interface import HIGHEST_SCORE
 from replica.framework.status import SKIP, SUCCESS
 from replica.plugins.by_demand import ByDemand
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from replica.api.pods import Pod
     from replica.cache.arrays import Amounts, Flags, Shares
-    from replica.cache.node_table import Demand
     from replica.cache.nodes import Nodes
+    from replica.cache.occupancy import Demand
     from replica.framework.cycle_state import CycleState
     from replica.framework.interface import Handle
     from replica.framework.status import Status

@@ -9,8 +9,8 @@ import numpy as np
 
 from replica.api.resources import PODS as PODS_NAME
 from replica.api.resources import is_extended
-from replica.cache.node_table import demand_of
 from replica.cache.nodes import CPU, EPHEMERAL, LANES, MEMORY, PODS
+from replica.cache.occupancy import demand_of
 from replica.framework.interface import Refusal
 from replica.framework.status import Code
 from replica.plugins.by_demand import ByDemand
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from replica.api.nodes import Node
     from replica.api.pods import Pod
     from replica.cache.arrays import Shares
-    from replica.cache.node_table import Demand
     from replica.cache.nodes import Amounts, Flags, Nodes
+    from replica.cache.occupancy import Demand
     from replica.framework.cycle_state import CycleState
     from replica.framework.interface import Handle
     from replica.plugins.arguments import NodeResourcesFitArgs

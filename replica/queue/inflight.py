@@ -104,9 +104,9 @@ class InFlight(Generic[P]):
             if len(self._happenings) > self._limit:
                 self._drop()
 
-    def update(self, pod: P) -> P | None:
+    def update(self, key: str, pod: P) -> P | None:
         """Keep the newest state of a pod in flight; returns the one before, or None when it isn't in flight."""
-        flight = self._flights.get(pod.path)
+        flight = self._flights.get(key)
         if flight is None:
             return None
         before, flight.newest, flight.deleted = flight.newest, pod, False

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from replica.api.pods import Pod
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class QueuedPod(msgspec.Struct, frozen=True, gc=False):
@@ -38,6 +44,10 @@ class QueuedPod(msgspec.Struct, frozen=True, gc=False):
     def key(self) -> str:
         """`namespace/name`."""
         return self.pod.path
+
+
+key_of: Callable[[QueuedPod], str] = attrgetter("pod.path")
+"""`QueuedPod.key`, for whoever asks it of thousands a second."""
 
 
 def stated_priority(pod: Pod) -> int:

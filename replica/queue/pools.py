@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from replica.queue.heap import Heap
 from replica.queue.parking import Parking
-from replica.queue.pod import by_backoff
+from replica.queue.pod import by_backoff, key_of
 from replica.queue.refusals import Refusals
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ class Pools:
     def __init__(self, order: Callable[[QueuedPod], Any], gate: Callable[[Pod], str], *, patience: float) -> None:
         self._gate = gate
         self._order = order
-        self.active: Heap[QueuedPod] = Heap(_key, order)
-        self.backoff: Heap[QueuedPod] = Heap(_key, by_backoff)
+        self.active: Heap[QueuedPod] = Heap(key_of, order)
+        self.backoff: Heap[QueuedPod] = Heap(key_of, by_backoff)
         self.unschedulable = Parking(patience)
         self.gated: dict[str, QueuedPod] = {}
         self._refusals = Refusals()
@@ -190,7 +190,3 @@ class Pools:
         if queued is not None:
             self._refusals.leave(queued)
         return queued
-
-
-def _key(queued: QueuedPod) -> str:
-    return queued.key

@@ -285,15 +285,16 @@ class SchedulingQueue:
     # --- with the lock held
 
     def _see(self, old: Pod | None, new: Pod) -> None:
-        if (flying := self._flights.update(new)) is not None:
+        key = new.path
+        if (flying := self._flights.update(key, new)) is not None:
             self.nominator.see(old or flying, new)
-            change = self._change(old or flying, new)
-            if change is not None:
+            if (change := self._change(old or flying, new)) is not None:
                 self._flights.record(Happening(change, old, new))
             return
-        queued = self._pools.find(new.path)
+        queued = self._pools.find(key)
         if queued is None or queued.pod.uid != new.uid:
-            self._pools.remove(new.path)
+            if queued is not None:
+                self._pools.remove(key)
             self._enter(new)
             return
         self.nominator.see(old or queued.pod, new)

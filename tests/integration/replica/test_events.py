@@ -17,7 +17,7 @@ from replica.events.broadcaster import Broadcaster
 from replica.events.correlator import REFRESH
 from replica.events.leases import EventLeases
 from replica.events.recorder import Recorder
-from replica.events.sink import EventSink
+from replica.events.sink import BATCH, EventSink
 from replica.events.term import TermEvents
 from tests.harness.clock import ManualClock
 
@@ -60,21 +60,22 @@ def test_a_terms_events_are_stored_with_a_lease_until_it_is_over(gateway, prefix
     first = names.write(recorder.became_leader(term.lock), leases.current())
     assert not term.write([first]).fenced
     sink.lead(names, term.write)
-    pods = [Pod(name=f"p{number}", namespace="default", uid=str(number)) for number in range(250)]
+    pods = [Pod(name=f"p{number}", namespace="default", uid=str(number)) for number in range(3 * BATCH)]
     events = [recorder.make(pod, reason="Scheduled", note="bound", action="Binding") for pod in pods]
-    sink.store(events[:100], STOP)
-    sink.store(events[100:200], STOP)
+    sink.store(events[:BATCH], STOP)
+    sink.store(events[BATCH : 2 * BATCH], STOP)
     found = stored(gateway, prefix)
-    assert len(found) == 201
+    assert len(found) == 2 * BATCH + 1
+    assert len({kv.mod_revision for _, kv in found}) == 3  # a whole batch fits into one transaction
     assert {kv.lease for _, kv in found} == {leases.at_hand()}
     assert {event.token for event, _ in found} == {int(term.guard.token)}
-    assert {event.regarding.name for event, _ in found} == {"kube-scheduler", *(pod.name for pod in pods[:200])}
+    assert {event.regarding.name for event, _ in found} == {"kube-scheduler", *(pod.name for pod in pods[: 2 * BATCH])}
     assert min(kv.mod_revision for event, kv in found) == next(
         kv.mod_revision for event, kv in found if event.reason == "LeaderElection"
     )
     Term(gateway, prefix, b"another's")
-    sink.store(events[200:], STOP)
-    assert len(stored(gateway, prefix)) == 201
+    sink.store(events[2 * BATCH :], STOP)
+    assert len(stored(gateway, prefix)) == 2 * BATCH + 1
     gateway.lease_revoke(leases.at_hand(), timeout=5)
     assert stored(gateway, prefix) == []
 
@@ -85,9 +86,9 @@ def test_a_lease_revoked_behind_its_back_costs_no_event(gateway, prefix, leases)
     term = Term(gateway, prefix, b"mine")
     gateway.lease_revoke(leases.current(), timeout=5)
     sink.lead(TermEvents(prefix, term.guard.token), term.write)
-    sink.store([recorder.make(Pod(name="a", namespace="n"), reason="R", note="n", action="A")], STOP)
-    ((_, kv),) = stored(gateway, prefix)
-    assert kv.lease == leases.at_hand()
+    pods = [Pod(name=name, namespace="n") for name in "abc"]
+    sink.store([recorder.make(pod, reason="R", note="n", action="A") for pod in pods], STOP)
+    assert [kv.lease for _, kv in stored(gateway, prefix)] == [leases.at_hand()] * 3
 
 
 def test_what_comes_again_is_counted_in_the_object_that_is_there(gateway, prefix, leases):

@@ -130,3 +130,18 @@ def test_a_collector_is_sent_them_too():
 def test_where_nothing_was_collected_nothing_is_added():
     empty = MetricsData([])
     assert with_histograms(empty) is empty
+
+
+def test_who_records_under_the_same_labels_again_and_again_counts_as_anybody():
+    mine = histogram("test_fast_again", buckets=(1,), labels=("result",))
+    assert mine.points() == ()
+    record = mine.series("ok")
+    for number in range(FRESH + 3):
+        record(number / 10)
+        mine.record(number / 10, "ok")
+    (point,) = mine.points()
+    record(5.0)
+    assert (point.labels, sum(point.counts)) == (("ok",), 2 * (FRESH + 3))
+    assert sum(mine.points()[0].counts) == 2 * (FRESH + 3) + 1
+    with pytest.raises(ValueError, match="has labels"):
+        mine.series()

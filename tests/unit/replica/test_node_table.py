@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from replica.api.labels import Labels
 from replica.cache.changes import REMEMBERED
-from replica.cache.node_table import DEMAND_LIMIT, LIMIT, NodeTable, demand_of
+from replica.cache.node_table import FEW, NodeTable
 from replica.cache.nodes import CPU, EPHEMERAL, MEMORY, PODS
+from replica.cache.occupancy import DEMAND_LIMIT, LIMIT, demand_of
 from tests.harness.objects import node, pod
 
 if TYPE_CHECKING:
@@ -209,6 +210,64 @@ def test_amounts_beyond_the_limit_saturate_and_come_back_exactly():
     assert table.snapshot().requested[MEMORY, row] == 1 << 20
 
 
+@pytest.mark.parametrize("nodes", [1, FEW, FEW + 1, 5 * FEW])
+def test_rows_that_were_not_looked_at_are_written_at_once_as_one_by_one(nodes):
+    """A standby takes its first snapshot when it comes to lead."""
+    looked_at, standby = NodeTable(), NodeTable()
+    demands = ({"cpu": "250m"}, {"memory": "7Ei"}, {"example.com/gpu": 2, "ephemeral-storage": "1Gi"}, {})
+    looked_at.snapshot()
+    for number in range(nodes):
+        one = node(f"n{number}", allocatable={"cpu": 8, "pods": 110})
+        pods = [pod(requests=demands[(number + each) % 4], uid=f"{number}-{each}") for each in range(number % 20)]
+        # More than int64 holds, if each counts as DEMAND_LIMIT.
+        pods += [pod(requests={"memory": "7Ei"}, uid=f"{number}+{each}") for each in range(70 if number == 7 else 0)]
+        for table in (looked_at, standby):
+            table.set_node(one)
+            for each in pods:
+                table.add_pod(one.name, each)
+                if table is looked_at:
+                    table.snapshot()
+            if number % 3 == 1:
+                table.remove_pod(one.name, f"{number}-0")
+    one, other = looked_at.snapshot(), standby.snapshot()
+    for name in ("requested", "scoring", "allocatable", "valid", "unschedulable"):
+        assert (getattr(one, name) == getattr(other, name)).all(), name
+    assert one.pods == other.pods
+    assert one.requested.max() <= DEMAND_LIMIT
+    assert len(set(other.generation.tolist())) == nodes
+
+
+@pytest.mark.parametrize("nodes", [2, FEW, FEW + 2])
+def test_of_nodes_that_change_together_each_is_seen_and_the_rest_stay(nodes):
+    table = NodeTable()
+    for number in range(nodes):
+        table.set_node(node(f"n{number}"))
+    before = table.snapshot().node_generation.copy()
+    for number in range(nodes):
+        if number % 2:
+            table.set_node(node(f"n{number}", unschedulable=True))
+        table.add_pod(f"n{number}", pod())
+    view = table.snapshot()
+    odd = np.arange(nodes) % 2 == 1
+    assert (view.unschedulable == odd).all()
+    assert (view.node_generation[odd] > before.max()).all()
+    assert (view.node_generation[~odd] == before[~odd]).all()
+    assert view.requested[PODS].tolist() == [1] * nodes
+
+
+def test_a_row_that_has_gone_before_anybody_looked_holds_nothing():
+    table = NodeTable()
+    for name in "ab":
+        table.set_node(node(name))
+    table.snapshot()
+    table.add_pod("a", pod(requests={"cpu": 1}, uid="x"))
+    table.remove_node("a")
+    nodes = table.snapshot()
+    assert (nodes.count, nodes.requested.any(), sum(map(len, nodes.pods))) == (1, False, 0)
+    assert table.set_node(node("c")) == 0
+    assert not table.snapshot().requested.any()
+
+
 def test_rows_can_be_taken_apart():
     table = NodeTable()
     for name in "abcd":
@@ -288,17 +347,28 @@ REQUESTS = st.sampled_from(
         {"memory": "7Ei"},
     ]
 )
+PORTS = st.sampled_from([(), (), (80,), (80, 81), (81,)])
 OPERATIONS = st.lists(
     st.one_of(
         st.tuples(st.just("set"), NAMES, st.booleans()),
         st.tuples(st.just("drop"), NAMES, st.none()),
-        st.tuples(st.just("add"), NAMES, REQUESTS),
-        st.tuples(st.just("again"), NAMES, REQUESTS),
+        st.tuples(st.just("add"), NAMES, st.tuples(REQUESTS, PORTS)),
+        st.tuples(st.just("again"), NAMES, st.tuples(REQUESTS, PORTS)),
         st.tuples(st.just("remove"), NAMES, st.integers(0, 30)),
         st.tuples(st.just("look"), NAMES, st.none()),
     ),
     max_size=60,
 )
+
+
+Ask = tuple["Mapping[str, str | int]", tuple[int, ...]]
+
+
+def asking(ask: Ask, uid: str) -> Pod:
+    """A pod that requests these amounts and takes these ports of its host."""
+    requests, ports = ask
+    listening = [{"containerPort": number, "hostPort": number} for number in ports]
+    return pod(uid=uid, containers=[{"name": "c", "resources": {"requests": dict(requests)}, "ports": listening}])
 
 
 class Recount:
@@ -309,6 +379,8 @@ class Recount:
         self.nodes: dict[str, Node] = {}
         self.pods: dict[str, tuple[str, Pod]] = {}
         self.numbers = itertools.count()
+        self.seen = self.table.snapshot().changes.serial
+        self.rows: dict[int, tuple[object, ...]] = {}
 
     def set(self, name: str, unschedulable: bool) -> None:
         allocatable = {"cpu": "4", "pods": 10, "example.com/gpu": 1}
@@ -319,15 +391,15 @@ class Recount:
         self.nodes.pop(name, None)
         self.table.remove_node(name)
 
-    def add(self, name: str, requests: Mapping[str, str | int]) -> None:
-        made = pod(requests=requests, uid=f"u{next(self.numbers)}")
+    def add(self, name: str, ask: Ask) -> None:
+        made = asking(ask, f"u{next(self.numbers)}")
         self.pods[made.uid] = (name, made)
         assert self.table.add_pod(name, made) == (name in self.nodes)
 
-    def again(self, name: str, requests: Mapping[str, str | int]) -> None:
+    def again(self, name: str, ask: Ask) -> None:
         for uid, (where, _) in list(self.pods.items()):
             if where == name:
-                self.pods[uid] = (where, pod(requests=requests, uid=uid))
+                self.pods[uid] = (where, asking(ask, uid))
                 self.table.add_pod(where, self.pods[uid][1])
 
     def remove(self, name: str, number: int) -> None:
@@ -337,7 +409,29 @@ class Recount:
             del self.pods[f"u{number}"]
 
     def look(self, _name: str, _: None) -> None:
-        self.table.snapshot()
+        """A row that differs from what it was is told of and has a newer generation; another keeps its own."""
+        view = self.table.snapshot()
+        told = view.changes.since(self.seen)
+        rows = {row: self.row(view, row) for row in range(view.size)}
+        for row, (generation, *now) in rows.items():
+            before, *was = self.rows.get(row, (0,))
+            assert now == was or generation > before
+            assert told is None or (row in told) == (generation > before)
+            assert now[:2] == was[:2] or not was or now[0] > was[0], "a node that changed has a newer generation, too"
+        assert len({generation for generation, *_ in rows.values()}) == len(rows)
+        self.seen, self.rows = view.changes.serial, rows
+
+    def row(self, view: Nodes, row: int) -> tuple[object, ...]:
+        amounts = (view.requested, view.scoring, view.allocatable)
+        return (
+            view.generation.item(row),
+            view.node_generation.item(row),
+            view.objects[row],
+            view.names[row],
+            [{lane: amount for lane, amount in enumerate(each[:, row].tolist()) if amount} for each in amounts],
+            dict(view.pods[row]),
+            view.ports.of(row),
+        )
 
     def requested(self, name: str, view: Nodes) -> list[int]:
         demands = [demand_of(found.spec) for where, found in self.pods.values() if where == name]
@@ -364,15 +458,18 @@ class Recount:
             assert view.requested[:, row].tolist() == self.requested(name, view)
             scoring = sum(found.spec.scoring_cpu for found in mine.values())
             assert view.scoring[CPU, row] == min(scoring, DEMAND_LIMIT)
+            assert view.ports.of(row) == {port for found in mine.values() for port in found.spec.host_ports}
         for row in np.flatnonzero(~view.valid):
             assert not view.requested[:, row].any()
+            assert not view.ports.of(row)
             assert view.objects[row] is None
 
 
-@pytest.mark.parametrize("capacity", [1, 64])
+@pytest.mark.parametrize(("capacity", "few"), [(1, FEW), (64, FEW), (2, 0)])
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations=OPERATIONS)
-def test_the_table_agrees_with_a_plain_recount(capacity, operations):
+def test_the_table_agrees_with_a_plain_recount(monkeypatch, capacity, few, operations):
+    monkeypatch.setattr("replica.cache.node_table.FEW", few)
     recount = Recount(capacity)
     for kind, name, detail in operations:
         getattr(recount, kind)(name, detail)

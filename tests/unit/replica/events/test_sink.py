@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from lockd.errors import Fenced, LeaseNotFound, NoSpace, OutcomeUnknown, Rejected, TooLarge, Unavailable
-from lockd.fencing import GuardedReply, Token, WriteResult
+from lockd.fencing import GuardedReply, ObjectWrite, Token, WriteResult
 from lockd.ports import KeyValue
 from replica.api.codec import decode
 from replica.api.kinds import EVENT
@@ -24,17 +24,29 @@ from tests.harness.wait import eventually
 POD = Pod(name="a", namespace="shop", uid="uid-a")
 
 
+def puts(write):
+    """What a write puts, each as a write of its own: those that ride with it have no revision to be compared."""
+    return [write, *(ObjectWrite(each.key, 0, each.value, each.lease) for each in write.riders)]
+
+
 class Store:
-    """What a term's writes reach: it answers from a script, and well once that has ended."""
+    """What a term's writes reach: it answers from a script, and well once that has ended.
+
+    Attributes:
+        sent: The writes of each call.
+        calls: What each call was to put.
+    """
 
     def __init__(self):
         self.script = []
+        self.sent = []
         self.calls = []
         self.written = {}
         self.revision = 50
 
     def write(self, writes):
-        self.calls.append(list(writes))
+        self.sent.append(list(writes))
+        self.calls.append([each for write in writes for each in puts(write)])
         answer = self.script.pop(0) if self.script else "ok"
         if isinstance(answer, Exception):
             raise answer
@@ -50,7 +62,8 @@ class Store:
         found = self.written.get(write.key)
         if (found.mod_revision if found is not None else 0) != write.mod_revision:
             return WriteResult(applied=False, objects=(found,))
-        self.put(write.key, write.value, write.lease)
+        for each in puts(write):
+            self.put(each.key, each.value, each.lease)
         return WriteResult(applied=True)
 
     def put(self, key, value, lease=0):
@@ -139,6 +152,41 @@ def test_a_leader_writes_all_in_batches_under_its_token(sink, broadcaster, recor
     assert all(write.mod_revision == 0 for call in store.calls for write in call)
 
 
+def test_new_events_are_one_write_of_which_the_first_is_compared(sink, broadcaster, recorder, store):
+    sink.lead(TermEvents("/lockd", Token(41)), store.write)
+    record(recorder, 5)
+    run(sink, broadcaster)
+    ((write,),) = store.sent
+    assert (write.key, write.mod_revision, len(write.riders)) == ("/lockd/events/shop/41-1", 0, 4)
+    assert {each.lease for each in store.calls[0]} == {write.lease}
+
+
+def test_what_an_earlier_copy_has_created_is_known_again(leading, recorder, store, clock):
+    store.script = ["lose the answer"]
+    leading.store([recorder.make(POD, reason=reason, note="n", action="a") for reason in "abc"], STOP)
+    assert [len(call) for call in store.calls] == [3, 3]
+    assert store.calls[0] == store.calls[1]
+    happens(recorder, leading, reason="c")
+    assert [(write.key, write.mod_revision) for write in store.calls[-1]] == [("/lockd/events/shop/41-3", 51)]
+    assert [event.count for event in store.events()] == [1, 1, 2]
+
+
+def test_new_events_and_series_go_apart(leading, recorder, store):
+    happens(recorder, leading, reason="a")
+    leading.store([recorder.make(POD, reason=reason, note="n", action="a") for reason in "abc"], STOP)
+    assert [[write.mod_revision for write in call] for call in store.calls] == [[0], [0, 0], [51]]
+    assert [[len(write.riders) for write in sent] for sent in store.sent] == [[0], [1], [0]]
+    assert [event.count for event in store.events()] == [2, 1, 1]
+
+
+def test_names_that_are_taken_are_left_to_whoever_has_them(leading, recorder, store):
+    store.put("/lockd/events/shop/41-1", b"somebody else's")
+    leading.store([recorder.make(POD, reason=reason, note="n", action="a") for reason in "ab"], STOP)
+    assert {key: kv.value for key, kv in store.written.items()} == {"/lockd/events/shop/41-1": b"somebody else's"}
+    happens(recorder, leading, reason="b")
+    assert list(store.written) == ["/lockd/events/shop/41-1", "/lockd/events/shop/41-3"]
+
+
 def test_a_lost_leader_writes_none(sink, broadcaster, recorder, store):
     sink.lead(TermEvents("/lockd", Token(41)), store.write)
     record(recorder, 3)
@@ -220,12 +268,14 @@ def test_a_lease_that_is_gone_is_replaced_and_the_names_stay(sink, broadcaster, 
     assert [write.key for write in first] == [write.key for write in second]
 
 
-def test_no_event_is_stored_that_would_never_expire(sink, broadcaster, recorder, store, grants):
-    sink.lead(TermEvents("/lockd", Token(41)), store.write)
-    grants.error = Unavailable("x")
+@pytest.mark.parametrize("error", [Unavailable("x"), LeaseNotFound("x")])
+def test_no_event_is_stored_that_would_never_expire(sink, broadcaster, recorder, grants, error):
+    calls = []
+    sink.lead(TermEvents("/lockd", Token(41)), calls.append)
+    grants.error = error
     record(recorder, 1)
     run(sink, broadcaster)
-    assert store.calls == []
+    assert calls == []
 
 
 def test_the_sink_ends_when_stopped(sink):
