@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from chaos.runner.schedule import Planned
-    from chaos.runner.signals import Signals
+    from chaos.runner.signals import Mark, Signals
 
 
 class Track:
     """The actions that are still to be fired. Owned by one thread.
 
-    An event or condition is waited for from the moment when the action before was fired.
+    An event or condition is waited for from the moment when the action before began to be fired.
     """
 
     def __init__(self, actions: Sequence[Planned], signals: Signals, began: float) -> None:
@@ -49,11 +49,16 @@ class Track:
         since = max(self._since, self._due or 0.0)
         return self.head is not None and now >= since + patience
 
-    def advance(self, now: float) -> None:
-        """The next one was fired, or given up."""
+    def advance(self, now: float, since: Mark | None = None) -> None:
+        """The next one was fired, or given up.
+
+        Args:
+            since: From where on occurrences count for the one after it, if not from now: what a fault brings about may
+                have come before it was seen to have taken effect.
+        """
         self._left.popleft()
         self._since = now
-        self._mark = self._signals.mark()
+        self._mark = since or self._signals.mark()
         self._due = self._moment(now)
 
     def _moment(self, now: float) -> float | None:

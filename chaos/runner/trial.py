@@ -130,9 +130,9 @@ class Trial:
         head = track.head
         if head is None:
             return
-        now = self._clock.now()
+        now, mark = self._clock.now(), self._stage.signals.mark()
         if track.ready(now) and self._fire(custody, head):
-            track.advance(self._clock.now())
+            track.advance(self._clock.now(), mark)
         elif track.late(now, self._patience):
             left_out = self._left_out if head in self._plan.drawn else self._problems
             left_out.append(f"{head.told()}: was not fired within {self._patience:g} s")

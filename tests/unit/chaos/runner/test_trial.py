@@ -178,6 +178,20 @@ def test_an_event_is_waited_for(world):
     assert world.told[1] == (near(1.5), "kill", "replica-1")
 
 
+def test_an_event_that_a_fault_brings_about_before_it_is_seen_to_have_taken_effect_counts(world):
+    world.takes = [3.0]  # the other one takes no time
+    world.at = {1.0: lambda: world.signals.happened("leader-acquired")}
+    outcome = world.run(planned(), planned(trigger="after", what="leader-acquired"))
+    assert outcome.problems == ()
+    assert [entry[1] for entry in world.told[:2]] == ["kill", "kill"]
+
+
+def test_an_event_from_before_it_was_fired_does_not(world):
+    world.at = {1.0: lambda: world.signals.happened("leader-acquired")}
+    outcome = world.run(planned(trigger="at", at=2.0), planned(trigger="after", what="leader-acquired"))
+    assert outcome.problems == ("kill leader after leader-acquired: was not fired within 72 s",)
+
+
 def test_an_action_after_healed_waits_for_that(world):
     world.run(planned("pause", lasts=2.0), planned("kill", trigger="after", what="healed"))
     assert [entry[1] for entry in world.told[:3]] == ["pause", "heal pause", "kill"]
