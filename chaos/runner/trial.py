@@ -38,6 +38,9 @@ HEALING: Final = 90.0
 APPLIED: Final = "applied"
 """Ends a wait: it is no trigger."""
 
+READING: Final = 60.0
+"""Seconds that etcd may take to tell all that has happened."""
+
 LONGEST: Final = 0.5
 """Seconds between two looks, where no event ends the wait earlier."""
 
@@ -78,7 +81,7 @@ class Trial:
         Raises:
             Interrupted: The stage's stop was set.
             NotAvailable: A fault can't be had here.
-            WorkloadFailed, StoreError, NoCluster: It can't go on.
+            WorkloadFailed, StoreError, NoCluster: It can't go on, or etcd doesn't tell what happened.
         """
         chance = random.Random(self._plan.seed)  # noqa: S311 - what is drawn is to be drawn again
         stop, tell = self._stage.stop, self._problems.append
@@ -93,6 +96,7 @@ class Trial:
                 self._start_healing(custody, held)
             self._await_healing()
         steady = self._recover()
+        self._stage.auditor.history(within=READING)  # what has happened until now is judged by when it was seen
         ended = self._clock.now()
         return Outcome(
             plan=self._plan,

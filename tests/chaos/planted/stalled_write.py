@@ -49,7 +49,8 @@ class Stall:
         except FileNotFoundError:
             return
         self._answered.clear()
-        os.kill(os.getpid(), signal.SIGSTOP)
+        # To this thread: one to the process may be taken by another, and this one go on for a moment.
+        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
         try:
             # Its connections may have been given up while it stood: identical copies go out until one is answered.
             reply = settle(gateway, txn, clock=CLOCK, stop=threading.Event(), attempt=2.0, within=PATIENCE)

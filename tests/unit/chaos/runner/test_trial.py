@@ -58,6 +58,7 @@ class World:
         self.refused = set()
         self.steady_problem = None
         self.late = ()
+        self.seen_after = 0.0
         self.takes = []
         self.stop = threading.Event()
         self.at = {}
@@ -86,6 +87,7 @@ class World:
             timing=Timing(lease_duration=3.0, renew_deadline=2.0, retry_period=0.5),
             stop=self.stop,
             place=None,
+            auditor=SimpleNamespace(history=lambda within: self.clock.advance(min(self.seen_after, within))),
             cluster=None,
             cast=lambda _: self.cast,
             steady=SimpleNamespace(wait=steady),
@@ -190,6 +192,12 @@ def test_an_event_from_before_it_was_fired_does_not(world):
     world.at = {1.0: lambda: world.signals.happened("leader-acquired")}
     outcome = world.run(planned(trigger="at", at=2.0), planned(trigger="after", what="leader-acquired"))
     assert outcome.problems == ("kill leader after leader-acquired: was not fired within 72 s",)
+
+
+def test_it_is_over_once_all_that_happened_was_seen(world):
+    world.seen_after = 7.0
+    outcome = world.run(planned("pause", "standby", lasts=1.0))
+    assert outcome.ended - outcome.began == near(8.0)
 
 
 def test_an_action_after_healed_waits_for_that(world):
