@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from typing import TYPE_CHECKING
 
 from opentelemetry import trace
 
@@ -10,6 +11,9 @@ from component import tracing
 from lockd.etcd import telemetry
 from replica import binder, stories
 from replica.__main__ import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Nothing:
@@ -23,15 +27,15 @@ def nothing(*_args, **_fields):
     """Do nothing."""
 
 
-def plant() -> None:
+def plant(put: Callable[[object, str, object], None] = setattr) -> None:
     """Put it in."""
-    tracing.emit = nothing
-    tracing.begin = lambda *_args, **_fields: trace.INVALID_SPAN
-    telemetry._tracer = Nothing()
-    telemetry.CallSpan.metadata = ()
-    binder.trace = type("Trace", (), {"use_span": lambda *_args, **_fields: contextlib.nullcontext()})
+    put(tracing, "emit", nothing)
+    put(tracing, "begin", lambda *_args, **_fields: trace.INVALID_SPAN)
+    put(telemetry, "_tracer", Nothing())
+    put(telemetry.CallSpan, "metadata", ())
+    put(binder, "trace", type("Trace", (), {"use_span": lambda *_args, **_fields: contextlib.nullcontext()}))
     for name in ("lead", "follow", "attempt", "of", "bound", "gone"):
-        setattr(stories.PodStories, name, nothing)
+        put(stories.PodStories, name, nothing)
 
 
 if __name__ == "__main__":
