@@ -1,14 +1,19 @@
 """How the etcd of a project that is there already is reached."""
 
+import threading
+
 import click
 import pytest
 
+from chaos.backend.adopted import AdoptedBackend
+from chaos.cluster.plan import Plan
 from chaos.compose.access import Access
 from chaos.compose.finding import Found
 from chaos.compose.roster import chosen
 from chaos.runner.choosing import Chosen
 from lockd.errors import ConfigError
 from tests.harness import certs
+from tests.harness.clock import ManualClock
 from tests.harness.containers import FakeEngine, container
 
 FILES = {"cacert": certs.path("ca.pem"), "cert": certs.path("client.pem"), "key": certs.path("client.key")}
@@ -62,3 +67,16 @@ def test_what_can_not_be_used_is_said_at_once(endpoints, files, told):
     values = {"endpoints": endpoints, "cacert": None, "cert": None, "key": None} | files
     with pytest.raises(click.UsageError, match=told):
         Access.taken(values)
+
+
+@pytest.mark.parametrize(
+    ("access", "expected"), [(Access(), ("127.0.0.1:4001",)), (Access.of("a:1,b:2"), ("a:1", "b:2"))]
+)
+def test_a_run_on_a_project_goes_there(access, expected, tmp_path):
+    seen = []
+    made = AdoptedBackend(found(), access).standing(
+        Plan(folder=tmp_path), clock=ManualClock(), stop=threading.Event(), progress=seen.append
+    )
+    with made as standing:
+        assert standing.connection.endpoints == expected
+    assert len(seen) == 1
