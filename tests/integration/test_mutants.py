@@ -69,5 +69,8 @@ def test_tests_that_do_not_end_are_ended(tree):
 
 def test_the_tree_as_it_is_must_be_green(tree):
     assert Runner(tree).unharmed([*TESTS, *TESTS]).verdict is Verdict.SURVIVED
+    (tree / "test_other.py").write_text("def test_other(): pass\n")
+    assert Runner(tree).unharmed([*TESTS, "test_other.py"], jobs=2).verdict is Verdict.SURVIVED
     (tree / "planted.py").write_text("def double(x):\n    return x\n")
+    assert Runner(tree).unharmed(["test_other.py", *TESTS], jobs=2).verdict is Verdict.KILLED
     assert Runner(tree).unharmed(TESTS).verdict is Verdict.KILLED

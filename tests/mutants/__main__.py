@@ -34,7 +34,8 @@ def main() -> int:
         print("mutants: nothing to do: no mutant matches, or --jobs is below 1", file=sys.stderr)
         return 2
     print(f"{len(mutants)} mutants, {arguments.jobs} at a time; first their tests on the tree as it is", flush=True)
-    base = Runner(ROOT, 10 * LONGEST, OPTIONS).unharmed(test for mutant in mutants for test in mutant.tests)
+    tests = (test for mutant in mutants for test in mutant.tests)
+    base = Runner(ROOT, 10 * LONGEST, OPTIONS).unharmed(tests, arguments.jobs)
     if base.verdict is not Verdict.SURVIVED:
         print(f"mutants: the tests fail without any mutant: {base.detail}", file=sys.stderr)
         return 1

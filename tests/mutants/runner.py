@@ -6,10 +6,12 @@ import compileall
 import py_compile
 import shutil
 import tempfile
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
@@ -20,7 +22,7 @@ from tests.mutants.nursery import Nursery
 from tests.mutants.table import TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tests.mutants.table import Mutant
 
@@ -69,10 +71,16 @@ class Runner:
     options: tuple[str, ...] = ()
     clock: Clock = field(default_factory=SystemClock)
 
-    def unharmed(self, tests: Iterable[str]) -> Outcome:
+    def unharmed(self, tests: Iterable[str], jobs: int = 1) -> Outcome:
         """Run tests on the tree as it is: SURVIVED is what it should be, or red would say nothing below."""
-        with Nursery() as nursery:
-            return self._judge(None, tuple(dict.fromkeys(tests)), nursery)
+        files: dict[str, list[str]] = {}
+        for test in dict.fromkeys(tests):
+            files.setdefault(test.partition("::")[0], []).append(test)
+        shares = (tuple(chain.from_iterable([*files.values()][first::jobs])) for first in range(jobs))
+        with crew(jobs) as submit:
+            futures = [submit(partial(self._judge, None, share)) for share in shares if share]
+            outcomes = [future.result() for future in futures]
+        return next((each for each in outcomes if each.verdict is not Verdict.SURVIVED), outcomes[0])
 
     def run(self, mutants: Sequence[Mutant], jobs: int) -> Iterator[Outcome]:
         """Run each mutant's tests on a copy that has its bug; outcomes come as they are known."""
@@ -82,19 +90,8 @@ class Runner:
             # Half of a short run is compiling. By hash, since a planted bug may have its line's length and second.
             compileall.compile_dir(base, quiet=2, invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
             copies = replace(self, root=base)
-            with ExitStack() as undo, ThreadPoolExecutor(jobs, thread_name_prefix="mutant") as pool:
-                free: SimpleQueue[Nursery] = SimpleQueue()
-                for _ in range(jobs):
-                    free.put(undo.enter_context(Nursery()))
-
-                def judge(mutant: Mutant) -> Outcome:
-                    nursery = free.get()
-                    try:
-                        return copies._judge(mutant, mutant.tests, nursery, compiled=True)
-                    finally:
-                        free.put(nursery)
-
-                futures = [pool.submit(judge, mutant) for mutant in mutants]
+            with crew(jobs) as submit:
+                futures = [submit(partial(copies._judge, mutant, mutant.tests, compiled=True)) for mutant in mutants]
                 for future in as_completed(futures):
                     yield future.result()
 
@@ -126,6 +123,24 @@ class Runner:
         failed = first_failure(report) if code == 1 else ""
         last = output.read_text(encoding="utf-8").strip().rpartition("\n")[2]
         return (Verdict.KILLED, failed) if failed else (Verdict.BROKEN, f"pytest ended with {code}: {last}")
+
+
+@contextmanager
+def crew(jobs: int) -> Iterator[Callable[[Callable[[Nursery], Outcome]], Future[Outcome]]]:
+    """Threads that work in nurseries, each with one of its own for as long as it works."""
+    with ExitStack() as undo, ThreadPoolExecutor(jobs, thread_name_prefix="mutant") as pool:
+        free: SimpleQueue[Nursery] = SimpleQueue()
+        for _ in range(jobs):
+            free.put(undo.enter_context(Nursery()))
+
+        def work(judge: Callable[[Nursery], Outcome]) -> Outcome:
+            nursery = free.get()
+            try:
+                return judge(nursery)
+            finally:
+                free.put(nursery)
+
+        yield lambda judge: pool.submit(work, judge)
 
 
 def first_failure(report: Path) -> str:
