@@ -204,8 +204,8 @@ class TestWatchdog:
 class TestLeave:
     def test_runs_the_steps_in_order_then_ends_with_the_code(self):
         ended = run("""
-            steps = [("a", lambda left: print("a", left <= 5)), ("b", lambda left: print("b", 0 < left <= 5))]
-            leave(3, steps=steps, bound=5, clock=clock)
+            steps = [("a", lambda left: print("a", left <= 60)), ("b", lambda left: print("b", 0 < left <= 60))]
+            leave(3, steps=steps, bound=60, clock=clock)
         """)
         assert (ended.returncode, ended.stdout) == (3, "a True\nb True\n")
 
@@ -213,7 +213,7 @@ class TestLeave:
         ended = run("""
             import resource
             resource.setrlimit(resource.RLIMIT_SIGPENDING, (0, 0))
-            leave(3, steps=[("release", lambda left: print("released"))], bound=HANG, clock=clock)
+            leave(3, steps=[("release", lambda left: print("released"))], bound=60, clock=clock)
         """)
         assert (ended.returncode, ended.stdout) == (3, "released\n")
         assert "the exit has no watchdog" in ended.stderr
@@ -229,7 +229,7 @@ class TestLeave:
     def test_a_step_that_raises_does_not_keep_the_next_from_its_turn(self):
         ended = run("""
             steps = [("bad", lambda left: 1 / 0), ("good", lambda left: print("good"))]
-            leave(0, steps=steps, bound=5, clock=clock)
+            leave(0, steps=steps, bound=60, clock=clock)
         """)
         assert (ended.returncode, ended.stdout) == (0, "good\n")
         assert "step of the exit failed" in ended.stderr
@@ -239,7 +239,7 @@ class TestLeave:
             seen = []
             steps = [("slow", lambda left: (seen.append(left), clock.wait(threading.Event(), 0.2))),
                      ("next", lambda left: print(0 < left < seen[0] - 0.15))]
-            leave(0, steps=steps, bound=5, clock=clock)
+            leave(0, steps=steps, bound=60, clock=clock)
         """)
         assert ended.stdout == "True\n"
 
@@ -273,7 +273,7 @@ class TestLeave:
             import atexit
             atexit.register(threading.Event().wait)
             threading.Thread(target=threading.Event().wait).start()
-            leave(4, steps=[], bound=5, clock=clock)
+            leave(4, steps=[], bound=60, clock=clock)
         """)
         assert ended.returncode == 4
 
