@@ -36,3 +36,21 @@ class Finished(msgspec.Struct, gc=False, eq=False):
 
 Over: TypeAlias = "ReadableSpan | Finished"
 """A span that is over: the SDK's, or ours."""
+
+
+def grouped(spans: Sequence[Over]) -> dict[Any, dict[Any, list[Over]]]:
+    """Spans by resource and scope, each in the order in which they came."""
+    found: dict[Any, dict[Any, list[Over]]] = {}
+    before: Over | None = None
+    inside: list[Over] = []
+    for span in spans:
+        # Neighbours have the same ones as a rule, and to look a resource up costs as much as half a span.
+        if (
+            before is None
+            or span.resource is not before.resource
+            or span.instrumentation_scope is not before.instrumentation_scope
+        ):
+            inside = found.setdefault(span.resource, {}).setdefault(span.instrumentation_scope, [])
+            before = span
+        inside.append(span)
+    return found

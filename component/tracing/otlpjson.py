@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from component.clock import nanoseconds
-from component.tracing.finished import Finished
+from component.tracing.finished import Finished, grouped
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import Event, ReadableSpan
@@ -29,19 +29,6 @@ _IS_REMOTE = 0x200
 
 def request(spans: Sequence[Over]) -> Json:
     """An ExportTraceServiceRequest that holds `spans`, grouped by resource and scope."""
-    grouped: dict[Any, dict[Any, list[Json]]] = {}
-    before: Over | None = None
-    inside: list[Json] = []
-    for span in spans:
-        # To look a resource up costs as much as half a span.
-        if (
-            before is None
-            or span.resource is not before.resource
-            or span.instrumentation_scope is not before.instrumentation_scope
-        ):
-            inside = grouped.setdefault(span.resource, {}).setdefault(span.instrumentation_scope, [])
-            before = span
-        inside.append(_finished(span) if isinstance(span, Finished) else _span(span))
     return {
         "resourceSpans": [
             _filled(
@@ -49,14 +36,14 @@ def request(spans: Sequence[Over]) -> Json:
                 scopeSpans=[
                     _filled(
                         scope=_filled(name=scope.name, version=scope.version, attributes=attributes(scope.attributes)),
-                        spans=inside,
+                        spans=[_finished(each) if isinstance(each, Finished) else _span(each) for each in inside],
                         schemaUrl=scope.schema_url,
                     )
                     for scope, inside in scopes.items()
                 ],
                 schemaUrl=resource.schema_url,
             )
-            for resource, scopes in grouped.items()
+            for resource, scopes in grouped(spans).items()
         ]
     }
 

@@ -12,7 +12,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from component.clock import nanoseconds
-from component.tracing.finished import Finished
+from component.tracing.finished import Finished, grouped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,33 +46,21 @@ def request(spans: Sequence[Over]) -> bytes:
     Raises:
         Unencodable: An attribute is neither text, number, truth, bytes, nor a sequence of such.
     """
-    grouped: dict[Any, dict[Any, list[bytes]]] = {}
-    before: Over | None = None
-    inside: list[bytes] = []
-    for span in spans:
-        # To look a resource up costs as much as half a span.
-        if (
-            before is None
-            or span.resource is not before.resource
-            or span.instrumentation_scope is not before.instrumentation_scope
-        ):
-            inside = grouped.setdefault(span.resource, {}).setdefault(span.instrumentation_scope, [])
-            before = span
-        inside.append(_field(0x12, _finished(span) if isinstance(span, Finished) else _span(span)))
     return b"".join(
         _field(
             0x0A,
             _field(0x0A, _attributes(0x0A, resource.attributes))
-            + b"".join(_field(0x12, _scope(scope) + b"".join(inside)) for scope, inside in scopes.items())
+            + b"".join([_field(0x12, _scope(scope, inside)) for scope, inside in scopes.items()])
             + _text(0x1A, resource.schema_url),
         )
-        for resource, scopes in grouped.items()
+        for resource, scopes in grouped(spans).items()
     )
 
 
-def _scope(scope: Any) -> bytes:
+def _scope(scope: Any, spans: Sequence[Over]) -> bytes:
     named = _text(0x0A, scope.name) + _text(0x12, scope.version) + _attributes(0x1A, scope.attributes)
-    return _field(0x0A, named) + _text(0x1A, scope.schema_url)
+    encoded = [_field(0x12, _finished(each) if isinstance(each, Finished) else _span(each)) for each in spans]
+    return b"".join((_field(0x0A, named), _text(0x1A, scope.schema_url), *encoded))
 
 
 def _span(span: ReadableSpan) -> bytes:

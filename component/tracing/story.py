@@ -77,7 +77,7 @@ class Story:
             start=begin,
             end=max(nanoseconds(at), begin),
             attributes=attributes if not self._dropped else {**attributes, "events.dropped": self._dropped},
-            events=self._events,
+            events=tuple(self._events),
             links=[(found, given) for text, given in self._links if (found := parse(text))],
         )
 

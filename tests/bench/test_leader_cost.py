@@ -12,10 +12,8 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from opentelemetry.sdk.resources import Resource
 
-from component.tracing import otlpwire, provider
-from component.tracing.installed import Installed
+from component.tracing import otlpwire
 from lockd.ports import KeyValue, PutReply, TxnReply
 from replica.api import codec
 from replica.events.term import TermEvents
@@ -25,13 +23,13 @@ from replica.timed import Timed, pod_subject
 from tests.harness import term
 from tests.harness.bytecodes import Steps
 from tests.harness.objects import node
+from tests.harness.told import Told
 from tests.harness.world import World
 from tests.launchers import untraced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from component.tracing.finished import Finished
     from lockd.ports import Txn
     from replica.api.pods import Pod
 
@@ -152,34 +150,15 @@ def test_what_tracing_costs_a_leader(share: float, monkeypatch: pytest.MonkeyPat
         untraced.plant(patch.setattr)
         of_a_leader()  # what is remembered from one pod to the next is so from here on
         without = of_a_leader().counts.total()
-    told = Told(monkeypatch, share) if share else None
+    ended = Told(monkeypatch, share=share).ended if share else []
     of_a_leader()
-    steps = of_a_leader() if told is None else told.counted(of_a_leader)
+    ended.clear()
+    steps = of_a_leader()
+    counted = ended[len(ended) * WARM // (WARM + BATCHES) :]
+    steps.take("encoded", lambda: otlpwire.request(counted))
     more = steps.counts.total() / without - 1
     sys.stdout.write(f"\n  {share:.0%} of pods traced: {more:+.1%} bytecodes, at most {LIMITS[share]:.0%}\n")
     assert more < LIMITS[share]
-
-
-class Told:
-    """Takes spans of a share of the pods, and encodes them as for a collector."""
-
-    def __init__(self, patch: pytest.MonkeyPatch, share: float) -> None:
-        self._spans: list[Finished] = []
-        patch.setattr(Installed, "provider", provider.provider(Resource.create({"service.name": "replica"})))
-        patch.setattr(Installed, "takers", (self,))
-        patch.setattr(Installed, "sampler_chosen", True)
-        patch.setattr(Installed, "share", share)
-
-    def take(self, span: Finished) -> None:
-        self._spans.append(span)
-
-    def counted(self, work: Callable[[], Steps]) -> Steps:
-        """What the work costs, and what is told of it."""
-        self._spans.clear()
-        steps = work()
-        counted = self._spans[len(self._spans) * WARM // (WARM + BATCHES) :]
-        steps.take("encoded", lambda: otlpwire.request(counted))
-        return steps
 
 
 def test_a_standby() -> None:

@@ -20,24 +20,32 @@ if TYPE_CHECKING:
 
 
 class Told(SpanProcessor):
-    """Keeps every span that ends, while `patch` lasts; all are sampled."""
+    """Keeps every span that ends, while `patch` lasts.
 
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self._ended: list[ReadableSpan | Finished] = []
+    Args:
+        share: Of subjects that have a story, as a sampler by trace id takes them.
+
+    Attributes:
+        ended: In that order.
+    """
+
+    def __init__(self, patch: pytest.MonkeyPatch, *, share: float = 1.0) -> None:
+        self.ended: list[ReadableSpan | Finished] = []
         made = provider.provider(Resource.create({"service.instance.id": "told"}))
         made.add_span_processor(self)
         patch.setattr(Installed, "provider", made)
         patch.setattr(Installed, "takers", (self,))
         patch.setattr(Installed, "sampler_chosen", True)
+        patch.setattr(Installed, "share", share)
         patch.setattr(Installed, "_tracers", {})
 
     def on_end(self, span: ReadableSpan) -> None:
-        self._ended.append(span)
+        self.ended.append(span)
 
     def take(self, span: Finished) -> None:
-        self._ended.append(span)
+        self.ended.append(span)
 
     def spans(self, name: str = "") -> tuple[Span, ...]:
         """Those of a name, or all, as the readers of trace files have them, in the order of their ends."""
-        found = request_spans(otlpjson.request(list(self._ended))) if self._ended else ()
+        found = request_spans(otlpjson.request(list(self.ended))) if self.ended else ()
         return tuple(span for span in found if name in {"", span.name})
