@@ -30,6 +30,14 @@ LOADED: Final = (
 """What many tests load, or pytest does. What isn't there is left aside: it only saves time."""
 
 
+LOADING: Final = 60.0
+"""Seconds that the loading may take, and the end."""
+
+
+class NurseryGone(Exception):
+    """Nothing can be run there any more."""
+
+
 class Nursery:
     """One such process, which does one run at a time. A context manager."""
 
@@ -53,14 +61,20 @@ class Nursery:
 
         Returns:
             Its exit code, negative for a signal; None: it did not end in time.
+
+        Raises:
+            NurseryGone: The process has ended, or doesn't answer.
         """
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
         order = {"tree": str(tree), "arguments": list(arguments), "output": str(output), "longest": longest}
         print(json.dumps(order), file=stdin, flush=True)
-        told = stdout.readline()
-        assert told, "the nursery has ended"
+        heard, _, _ = select.select([stdout], [], [], longest + LOADING)
+        told = stdout.readline() if heard else ""
+        if not told:
+            self._process.kill()
+            raise NurseryGone(f"the process that runs tests {'has ended' if heard else 'does not answer'}")
         code: int | None = json.loads(told)
         return code
 
@@ -68,7 +82,11 @@ class Nursery:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.communicate()
+        try:
+            self._process.communicate(timeout=LOADING)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
 
 
 def serve() -> None:
@@ -114,6 +132,7 @@ def _end(child: int, longest: float) -> int | None:
     done, _, _ = select.select([end, 0], [], [], longest)
     os.close(end)
     with suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)  # by itself, too: it may not have a group of its own yet
         os.killpg(child, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     return code if end in done else None
