@@ -34,7 +34,7 @@ class Access:
     """What was said of it.
 
     Attributes:
-        endpoints: None: where the members can be dialled from here.
+        endpoints: None of them: where the members can be dialled from here.
         cacert, cert, key: PEM files, if it takes TLS.
 
     Raises:

@@ -96,7 +96,6 @@ class Trial:
                 self._start_healing(custody, held)
             self._await_healing()
         steady = self._recover()
-        self._stage.auditor.history(within=READING)  # what has happened until now is judged by when it was seen
         ended = self._clock.now()
         return Outcome(
             plan=self._plan,
@@ -235,6 +234,7 @@ class Trial:
         except NotSteady as error:
             self._problems.append(str(error))
             return False
+        self._stage.auditor.history(within=READING)  # what has happened until now is judged by when it was seen
         return True
 
     def _look(self) -> None:
