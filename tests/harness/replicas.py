@@ -197,6 +197,35 @@ def _line(text: str) -> dict[str, Any]:
     return found if isinstance(found, dict) and "event" in found else {"event": text}
 
 
+def configured(
+    identity: str,
+    connection: Connection,
+    lock: LockName,
+    timing: Timing,
+    serving: Serving = Serving(address=HOST, port=0),  # noqa: B008 - it is frozen
+    *,
+    scheduler: Configuration = DEFAULTS,
+) -> ReplicaConfig:
+    """What a replica in the test's own process is made of."""
+    return ReplicaConfig(
+        election=ElectionConfig(
+            identity=identity,
+            namespace=lock.namespace,
+            name=lock.name,
+            lease_duration=timing.lease,
+            renew_deadline=timing.renew,
+            retry_period=timing.retry,
+        ),
+        lock=lock,
+        connection=connection,
+        scheduler=scheduler,
+        serving=serving,
+        trace_file=None,
+        logging_format="text",
+        verbosity=0,
+    )
+
+
 class Inside:
     """A replica in the test's own process: it has no watchdog, and what would be its exit code is in `outcome`."""
 
@@ -214,23 +243,7 @@ class Inside:
         self.outcome: Outcome | None = None
         self.failure: BaseException | None = None
         self.ended_at = 0.0
-        config = ReplicaConfig(
-            election=ElectionConfig(
-                identity=identity,
-                namespace=lock.namespace,
-                name=lock.name,
-                lease_duration=timing.lease,
-                renew_deadline=timing.renew,
-                retry_period=timing.retry,
-            ),
-            lock=lock,
-            connection=connection,
-            scheduler=scheduler,
-            serving=serving,
-            trace_file=None,
-            logging_format="text",
-            verbosity=0,
-        )
+        config = configured(identity, connection, lock, timing, serving, scheduler=scheduler)
         self.replica = setup(config, metrics.setup(instance="tests"), clock=CLOCK)
         self.port = self.replica.listen()
         threading.Thread(target=self._run, name=f"replica {identity}", daemon=True).start()
