@@ -187,6 +187,8 @@ def up(*, tls: bool, within: float) -> None:
         lambda: leading(replicas()), began + within, lambda: Refusal("nobody leads yet", "make logs", code=TIMED_OUT)
     )
     say(f"{leader.container.service} leads: {leader.url}/statusz")
+    for shows, url in filter(None, (each.page for each in containers(PROJECT))):
+        say(f"{shows}: {url}")
     say("make leader tells who leads, make kill kills it, make logs follows the logs, make down ends it all")
 
 

@@ -141,6 +141,16 @@ class Container:
 
     def published(self, port: int) -> int | None:
         """The port of the host that leads to one of its ports."""
-        ports: dict[str, list[dict[str, str]] | None] = self._document["NetworkSettings"]["Ports"]  # type: ignore[assignment]
-        bound = ports.get(f"{port}/tcp")
+        bound = self._ports.get(f"{port}/tcp")
         return int(bound[0]["HostPort"]) if bound else None
+
+    @property
+    def page(self) -> tuple[str, str] | None:
+        """What it shows in a browser, and where on this host, if anything."""
+        shows = self.labels.get("lockd.page")
+        bound = next((each for each in self._ports.values() if each), None)
+        return (shows, f"http://127.0.0.1:{bound[0]['HostPort']}") if shows and bound else None
+
+    @property
+    def _ports(self) -> dict[str, list[dict[str, str]] | None]:
+        return self._document["NetworkSettings"]["Ports"]  # type: ignore[return-value]

@@ -82,14 +82,3 @@ def test_without_presence_at_the_end_of_the_lease(tmp_path, fault, lasts):
     file.write_text(WITHOUT_PRESENCE.format(title=fault, trials=20 if fault == "kill" else 5, fault=fault, lasts=lasts))
     found = run(str(file))
     assert found["p50"] < 1.5 * LEASE * 1e3  # at its end, and not a poll or another lease later
-
-
-@pytest.mark.parametrize(
-    ("name", "trials"),
-    [
-        *(("isolate-leader", 3), ("cut-leader-from-all", 3), ("half-open-leader", 3), ("clock-forward", 3)),
-        *(("kill-etcd-leader", 2), ("rolling-restart", 1), ("kill-lock-holder", 2)),
-    ],
-)
-def test_a_shipped_scenario_holds_in_containers(name, trials):
-    run(name, f"--trials={trials}")

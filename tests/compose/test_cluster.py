@@ -50,6 +50,7 @@ def test_all_is_healthy_and_said_so(cluster):
     ]
     assert set(cluster.came.values()) <= {"healthy", "running"}
     assert re.search(r"replica-[123] leads: http://127\.0\.0\.1:\d+/statusz", cluster.told)
+    assert f"metrics and alerts: http://127.0.0.1:{cluster.ports['PROMETHEUS_PORT']}\n" in cluster.told
     cluster.whole()  # other tests may have hurt it meanwhile
     asked = cluster.make("leader")
     assert asked.code == 0

@@ -81,10 +81,9 @@ def test_a_run_makes_a_project_of_its_own_and_leaves_nothing(cluster):
     assert docker("network", "ls", "--quiet", "--filter", "name=lockd-chaos") == ""
 
 
-def test_a_wrong_image_is_one_line(cluster):
-    said = chaosctl(
-        "run", "kill-leader", "--backend=compose", LOCKD_IMAGE=cluster.inspect(cluster.containers()["etcd-1"])["Image"]
-    )
+def test_a_wrong_image_is_one_line(cluster, tmp_path):
+    wrong = cluster.inspect(cluster.containers()["etcd-1"])["Image"]
+    said = chaosctl("run", "kill-leader", "--backend=compose", LOCKD_IMAGE=wrong, TMPDIR=str(tmp_path))
     assert said.code in {1, 2}
     problem = [line for line in said.stderr.splitlines() if line.startswith("error: ")]
     assert len(problem) == 1
