@@ -66,14 +66,19 @@ def connection_options(command: F) -> F:
 def _connection(values: dict[str, Any]) -> dict[str, Any]:
     user, password = _user(values.pop("user"), values.pop("password"))
     fields = {name: values.pop(name) for name in ("cacert", "cert", "key", "command_timeout")}
-    endpoints = tuple(part.strip() for part in values.pop("endpoints").split(",") if part.strip())
+    endpoints, names = (_listed(values.pop(each)) for each in ("endpoints", "tls_server_name"))
     try:
-        connection = Connection(endpoints=endpoints, user=user, password=password, **fields)
+        connection = Connection(endpoints=endpoints, names=names, user=user, password=password, **fields)
         if connection.secure:
             credentials(connection)
     except ConfigError as error:
         raise Usage("; ".join(error.problems)) from error
     return {"connection": connection}
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """What has commas between."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 _OPTIONS: Final = (
@@ -90,6 +95,13 @@ _OPTIONS: Final = (
     ),
     click.option("--cert", envvar="ETCDCTL_CERT", type=_FILE, help="Client certificate."),
     click.option("--key", envvar="ETCDCTL_KEY", type=_FILE, help="The client certificate's key."),
+    click.option(
+        "--tls-server-name",
+        envvar="LOCKD_TLS_SERVER_NAME",
+        default="",
+        metavar="NAME,...",
+        help="What members' certificates must be for: one name, or one each.  [default: hosts of the endpoints]",
+    ),
     click.option("--user", envvar="ETCDCTL_USER", metavar="NAME[:PASSWORD]", help="etcd user."),
     click.option("--password", envvar="ETCDCTL_PASSWORD", help="The user's password."),
     click.option(

@@ -48,7 +48,7 @@ class Access:
 
     def __post_init__(self) -> None:
         if not self.is_usual:
-            connection = self._connection(DEFAULT_ENDPOINTS)
+            connection = self._connection(self.endpoints or DEFAULT_ENDPOINTS)
             if connection.secure:
                 credentials(connection)
 
@@ -84,7 +84,10 @@ class Access:
         Raises:
             NoCluster: No member can be dialled, and none was named.
         """
-        return self._connection(self.endpoints or found.endpoints)
+        if self.endpoints:
+            return self._connection(self.endpoints)
+        members = found.members
+        return self._connection(tuple(members), names=tuple(members.values()))
 
     def words(self) -> list[str]:
         """As a command line says it."""
@@ -92,8 +95,8 @@ class Access:
         words = [f"--endpoints={','.join(self.endpoints)}"] if self.endpoints else []
         return words + [f"--{name}={path}" for name, path in files.items() if path is not None]
 
-    def _connection(self, usual: tuple[str, ...]) -> Connection:
-        return Connection(endpoints=self.endpoints or usual, cacert=self.cacert, cert=self.cert, key=self.key)
+    def _connection(self, endpoints: tuple[str, ...], names: tuple[str, ...] = ()) -> Connection:
+        return Connection(endpoints=endpoints, names=names, cacert=self.cacert, cert=self.cert, key=self.key)
 
 
 PUBLISHED: Final = Access()

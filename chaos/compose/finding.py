@@ -38,13 +38,13 @@ class Found:
     roster: Roster
 
     @property
-    def endpoints(self) -> tuple[str, ...]:
-        """Its etcd members, as they are dialled from here.
+    def members(self) -> dict[str, str]:
+        """Its etcd members, as they are dialled from here, and their services, which is what certificates are for.
 
         Raises:
             NoCluster: None can be.
         """
-        dialled = tuple(filter(None, (each.dialled(USUAL[ETCD]) for each in self.roster.members.values())))
+        dialled = {at: each.service for each in self.roster.members.values() if (at := each.dialled(USUAL[ETCD]))}
         if not dialled:
             raise NoCluster(
                 f"no running container of the project {self.name!r} is labelled {ROLE}={ETCD}, and no etcd is named: "

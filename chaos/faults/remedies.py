@@ -30,6 +30,7 @@ class Reach:
     """How a remedy reaches etcd: a connection as plain values."""
 
     endpoints: tuple[str, ...]
+    names: tuple[str, ...] = ()
     cacert: str | None = None
     cert: str | None = None
     key: str | None = None
@@ -43,6 +44,7 @@ class Reach:
 
         return cls(
             connection.urls,
+            connection.names,
             text(connection.cacert),
             text(connection.cert),
             text(connection.key),
@@ -62,6 +64,7 @@ class Reach:
 
         connection = Connection(
             endpoints=self.endpoints,
+            names=self.names,
             cacert=path(self.cacert),
             cert=path(self.cert),
             key=path(self.key),
@@ -191,7 +194,7 @@ def decode(line: str) -> Remedy:
     kind = KINDS[document.pop("kind")]
     if "reach" in document:
         reach = document["reach"]
-        document["reach"] = Reach(**{**reach, "endpoints": tuple(reach["endpoints"])})
+        document["reach"] = Reach(**{**reach, **{each: tuple(reach[each]) for each in ("endpoints", "names")}})
     if "memberships" in document:
         document["memberships"] = tuple(
             Membership(**{**each, "aliases": tuple(each["aliases"]), "fixed": tuple(each["fixed"])})

@@ -96,7 +96,14 @@ class HaCluster:
 
     def environment(self) -> dict[str, str]:
         """The variables by which `replicactl`, `lockctl` and others find this cluster."""
-        return {"ETCDCTL_ENDPOINTS": ",".join(self.endpoints), "LOCKD_PREFIX": self.prefix}
+        files = {each: getattr(self.connection, each) for each in ("cacert", "cert", "key")}
+        names = {"LOCKD_TLS_SERVER_NAME": ",".join(self.connection.names)} if self.connection.names else {}
+        return {
+            "ETCDCTL_ENDPOINTS": ",".join(self.endpoints),
+            **{f"ETCDCTL_{name.upper()}": str(path) for name, path in files.items() if path is not None},
+            **names,
+            "LOCKD_PREFIX": self.prefix,
+        }
 
     def replicas(self) -> tuple[Target, ...]:
         """The replicas, running or just ended, by name."""

@@ -124,6 +124,7 @@ class LockWorkload:
             f"--ttl={format_duration(self._ttl)}",
             f"--endpoints={','.join(connection.urls)}",
             *(f"--{name}={path}" for name in ("cacert", "cert", "key") if (path := getattr(connection, name))),
+            *([f"--tls-server-name={','.join(connection.names)}"] if connection.names else []),
             f"--prefix={self._plan.prefix}",
             *("--", sys.executable, "-I", "-S", str(_BEAT), str(self._file), name),
         ]

@@ -78,6 +78,7 @@ class Channels:
             ConfigError: A certificate, key or authority file can't be used; names it.
         """
         self.purpose = purpose
+        self._name_of = connection.name_of
         self._credentials = credentials(connection) if connection.secure else None
         self._lock = threading.Lock()
         self._channels: dict[str, grpc.Channel] = {}
@@ -116,10 +117,12 @@ class Channels:
             return found
 
     def _open(self, endpoint: str) -> grpc.Channel:
-        options = (*OPTIONS, ("grpc.primary_user_agent", f"lockd-{self.purpose}"))
+        options = [*OPTIONS, ("grpc.primary_user_agent", f"lockd-{self.purpose}")]
         if self._credentials is None:
             channel = grpc.insecure_channel(endpoint, options)
         else:
+            if (name := self._name_of(endpoint)) is not None:
+                options.append(("grpc.ssl_target_name_override", name))
             channel = grpc.secure_channel(endpoint, self._credentials, options)
         self._channels[endpoint] = channel
         return channel

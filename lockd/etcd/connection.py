@@ -23,6 +23,8 @@ class Connection:
 
     Attributes:
         endpoints: One `host:port` for each member. `https://` (for TLS) or `http://` may precede it and is taken off.
+        names: What each member's certificate must be for, in the same order, or one name for all; none: the endpoint's
+            host. For members that are dialled at addresses of which their certificates know nothing.
         secure: Use TLS. It follows from `https://` and from any of the three files.
         cacert: PEM file of the authorities that etcd's certificate is checked against; the system's otherwise.
         cert: PEM file of the client certificate; it needs `key`.
@@ -34,6 +36,7 @@ class Connection:
     """
 
     endpoints: tuple[str, ...] = DEFAULT_ENDPOINTS
+    names: tuple[str, ...] = ()
     secure: bool = False
     cacert: Path | None = None
     cert: Path | None = None
@@ -50,6 +53,7 @@ class Connection:
         rules = (
             (bool(self.endpoints), "no endpoint is given: name at least one host:port"),
             (len(set(bare)) == len(bare), "an endpoint is named twice"),
+            (len(self.names) in (0, 1, len(bare)), "give one TLS server name, or one for each endpoint"),
             (schemes <= {"http", "https"}, f"endpoints begin with http:// or https://, not {_list(schemes)}://"),
             (schemes != {"http", "https"}, "endpoints with http:// and with https:// can't be mixed"),
             (
@@ -73,6 +77,11 @@ class Connection:
     def urls(self) -> tuple[str, ...]:
         """The endpoints in the form that says whether they take TLS."""
         return tuple(f"{'https' if self.secure else 'http'}://{endpoint}" for endpoint in self.endpoints)
+
+    def name_of(self, endpoint: str) -> str | None:
+        """What the certificate of the member at one of the endpoints must be for; None: the endpoint's host."""
+        names = self.names * len(self.endpoints) if len(self.names) == 1 else self.names
+        return dict(zip(self.endpoints, names, strict=False)).get(endpoint)
 
 
 def endpoint_problem(endpoint: str) -> str | None:

@@ -67,9 +67,9 @@ def _secure_problem(connection: Connection, endpoint: str, plain: socket.socket)
     context.set_alpn_protocols(["h2"])
     if connection.cert is not None:
         context.load_cert_chain(connection.cert, connection.key)
-    host = endpoint.rpartition(":")[0].strip("[]")
+    name = connection.name_of(endpoint) or endpoint.rpartition(":")[0].strip("[]")
     try:
-        with context.wrap_socket(plain, server_hostname=host) as secured:
+        with context.wrap_socket(plain, server_hostname=name) as secured:
             secured.settimeout(_ALERT_WAIT)
             secured.recv(1)
     except ssl.SSLCertVerificationError as error:

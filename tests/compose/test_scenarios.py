@@ -8,8 +8,8 @@ import shutil
 import pytest
 
 from chaos.faults.fault import Need
-from chaos.scenario.backends import backends
 from chaos.scenario import loading
+from chaos.scenario.backends import backends
 from chaos.scenario.faults import Registered, needs
 from tests.harness import engine
 from tests.harness.engine import WITHIN, chaosctl

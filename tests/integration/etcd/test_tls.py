@@ -72,6 +72,17 @@ def test_a_certificate_of_another_name_is_told(mutual):
         Embedded.start(etcd=mutual.etcd, flags=flags, scheme="https", client=client, within=2.0)
 
 
+def test_a_member_may_be_dialled_where_its_certificate_is_not_for_if_its_name_is_told(mutual):
+    flags = (f"--cert-file={certs.path('elsewhere.pem')}", f"--key-file={certs.path('elsewhere.key')}")
+    client = {"cacert": certs.path("ca.pem"), "names": ("elsewhere.test",)}
+    with Embedded.start(etcd=mutual.etcd, flags=flags, scheme="https", client=client) as cluster:
+        with opened(cluster.connection) as gateway:
+            assert gateway.txn(Txn((), (Put("/k", b"v"),)), timeout=5.0).succeeded
+        stranger = replace(cluster.connection, names=("another.test",))
+        with opened(stranger) as gateway, pytest.raises(PermissionDenied, match=r"not valid for 'another\.test'"):
+            gateway.range("/k", timeout=20.0)
+
+
 def test_a_certificates_name_is_a_user(mutual):
     with opened(mutual.connection) as gateway:
         auth.enable(gateway, readable="/open")

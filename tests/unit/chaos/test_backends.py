@@ -123,7 +123,7 @@ def test_a_line_that_is_none_of_a_shell_is_one_word():
 
 def test_a_project_without_an_etcd_says_what_to_name():
     with pytest.raises(NoCluster, match=r"labelled lockd\.role=etcd, .* --endpoints"):
-        _ = found().endpoints
+        _ = found().members
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ from lockd.ports import KeyValue
 def command(connection, prefix, trace_file):
     click.echo(repr((connection.endpoints, connection.user, connection.password, connection.command_timeout)))
     click.echo(repr((connection.cacert, prefix, trace_file)))
+    if connection.names:
+        click.echo(repr(connection.names))
 
 
 def run(*args, **env):
@@ -38,6 +40,13 @@ def test_flags_are_read():
         "(('a:1', 'b:2'), 'root', 'se:cret', 0.5)",
         f"(None, '/x/y', {Path('t.json')!r})",
     ]
+
+
+def test_names_of_certificates_are_read():
+    words = ("--endpoints=https://10.0.0.1:1,https://10.0.0.2:1", "--tls-server-name=etcd-1, etcd-2")
+    assert run(*words).output.splitlines()[-1] == "('etcd-1', 'etcd-2')"
+    assert run(*words, LOCKD_TLS_SERVER_NAME="etcd").output.splitlines()[-1] == "('etcd-1', 'etcd-2')"
+    assert run(words[0], LOCKD_TLS_SERVER_NAME="etcd").output.splitlines()[-1] == "('etcd',)"
 
 
 def test_the_environment_is_etcdctls_and_flags_win():
@@ -67,6 +76,7 @@ def test_the_environment_is_etcdctls_and_flags_win():
         (("--endpoints", ","), "no endpoint is given"),
         (("--user", "root"), "no password for user 'root'"),
         (("--cert", "c.pem"), "needs both cert and key"),
+        (("--tls-server-name=a,b",), "give one TLS server name, or one for each endpoint"),
         (("--cacert", "/absent/ca.pem"), "cacert /absent/ca.pem can't be read: No such file"),
         (("--prefix", "/"), "must not be empty"),
         (("--prefix", "lockd"), "'lockd' is no prefix"),

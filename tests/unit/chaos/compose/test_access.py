@@ -43,6 +43,11 @@ def test_files_go_with_what_is_published():
     assert not access.is_usual
 
 
+def test_a_member_that_is_dialled_by_its_address_is_known_by_its_service():
+    assert Access.of("", **FILES).to(found()).name_of("127.0.0.1:4001") == "db"
+    assert Access.of("https://a:1", **FILES).to(found()).name_of("a:1") is None
+
+
 def test_a_named_etcd_is_taken_and_asked_for_again_in_the_same_words():
     access = Access.of(" https://a:1, https://b:2 ", **FILES)
     assert access.to(found()).endpoints == ("a:1", "b:2")

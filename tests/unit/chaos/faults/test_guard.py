@@ -11,7 +11,7 @@ from chaos.compose.remedies import Rejoin, Remove, Revive, Unpause
 from chaos.faults import guardian, remedies
 from chaos.faults.remedies import Disarm, Overwrite, Reach, Start, Withdraw
 
-REACH = Reach(("127.0.0.1:1", "127.0.0.1:2"), cacert="/ca", user="root", password="secret")  # noqa: S106 - of nobody
+REACH = Reach(("127.0.0.1:1", "127.0.0.1:2"), ("a", "b"), cacert="/ca", user="root", password="secret")  # noqa: S106 - of nobody
 EACH = (
     Continue(1, 2),
     Overwrite("/file", "00ff"),

@@ -34,6 +34,16 @@ def test_a_certificate_asks_for_tls():
 
 
 @pytest.mark.parametrize(
+    ("names", "found"),
+    [((), (None, None)), (("etcd",), ("etcd", "etcd")), (("etcd-1", "etcd-2"), ("etcd-1", "etcd-2"))],
+)
+def test_certificates_are_for_the_names_that_are_told(names, found):
+    connection = Connection(endpoints=("https://a:1", "https://b:2"), names=names)
+    assert (connection.name_of("a:1"), connection.name_of("b:2")) == found
+    assert connection.name_of("c:3") is None
+
+
+@pytest.mark.parametrize(
     ("fields", "words"),
     [
         ({"endpoints": ()}, "no endpoint is given"),
@@ -53,6 +63,7 @@ def test_a_certificate_asks_for_tls():
         ({"endpoints": ("user@a:1",)}, "'user@a:1' is not host:port"),
         ({"endpoints": ("unix://a:1",)}, "begin with http:// or https://, not unix://"),
         ({"endpoints": ("a:1", "http://a:1")}, "an endpoint is named twice"),
+        ({"endpoints": ("a:1", "b:1", "c:1"), "names": ("a", "b")}, "one TLS server name, or one for each endpoint"),
         ({"endpoints": ("http://a:1", "https://b:1")}, "can't be mixed"),
         ({"endpoints": ("http://a:1",), "cacert": Path("ca")}, "don't use TLS: drop cacert or say https://"),
         ({"cert": Path("c")}, "needs both cert and key"),
