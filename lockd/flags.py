@@ -10,7 +10,7 @@ import click
 from component.durations import DURATION
 from component.options import with_options
 from lockd.errors import ConfigError
-from lockd.etcd.connection import DEFAULT_ENDPOINTS, Connection
+from lockd.etcd.connection import DEFAULT_ENDPOINTS, Connection, listed
 from lockd.etcd.tls import credentials
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def connection_options(command: F) -> F:
 def _connection(values: dict[str, Any]) -> dict[str, Any]:
     user, password = _user(values.pop("user"), values.pop("password"))
     fields = {name: values.pop(name) for name in ("cacert", "cert", "key", "command_timeout")}
-    endpoints, names = (_listed(values.pop(each)) for each in ("endpoints", "tls_server_name"))
+    endpoints, names = (listed(values.pop(each)) for each in ("endpoints", "tls_server_name"))
     try:
         connection = Connection(endpoints=endpoints, names=names, user=user, password=password, **fields)
         if connection.secure:
@@ -74,11 +74,6 @@ def _connection(values: dict[str, Any]) -> dict[str, Any]:
     except ConfigError as error:
         raise Usage("; ".join(error.problems)) from error
     return {"connection": connection}
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    """What has commas between."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 _OPTIONS: Final = (

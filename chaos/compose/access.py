@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import click
 
 from lockd.errors import ConfigError
-from lockd.etcd.connection import DEFAULT_ENDPOINTS, Connection
+from lockd.etcd.connection import DEFAULT_ENDPOINTS, Connection, listed
 from lockd.etcd.tls import credentials
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Access:
         Raises:
             ConfigError: With every problem.
         """
-        return cls(endpoints=tuple(filter(None, (part.strip() for part in endpoints.split(",")))), **files)
+        return cls(endpoints=listed(endpoints), **files)
 
     @classmethod
     def taken(cls, values: dict[str, Any]) -> Self:

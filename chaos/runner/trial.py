@@ -87,6 +87,7 @@ class Trial:
         stop, tell = self._stage.stop, self._problems.append
         with Custody(self._stage.place, stop=stop, random=chance, clock=self._clock, tell=tell) as custody:
             custody.prepare()
+            self._stage.auditor.history(within=READING)  # what happened before is not taken for seen in this trial
             began = self._clock.now()
             self._perform(custody, began)
             for planned in self._plan.rollbacks:

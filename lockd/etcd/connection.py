@@ -84,6 +84,11 @@ class Connection:
         return dict(zip(self.endpoints, names, strict=False)).get(endpoint)
 
 
+def listed(text: str) -> tuple[str, ...]:
+    """Endpoints, or names of them, as they are written in one word: with commas between."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
 def endpoint_problem(endpoint: str) -> str | None:
     """What is wrong with a `host:port`, in one line, or None."""
     match = _ENDPOINT.fullmatch(endpoint)

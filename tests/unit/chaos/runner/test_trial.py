@@ -59,6 +59,7 @@ class World:
         self.steady_problem = None
         self.late = ()
         self.seen_after = 0.0
+        self.reads = []
         self.takes = []
         self.stop = threading.Event()
         self.at = {}
@@ -76,6 +77,10 @@ class World:
             for moment in [moment for moment in self.at if clock.now() - self.began >= moment]:
                 self.at.pop(moment)()
 
+        def history(within):
+            self.reads.append(len(self.told))
+            self.clock.advance(min(self.seen_after, within))
+
         def steady(*_, **__):
             if self.steady_problem:
                 raise NotSteady(self.steady_problem, ())
@@ -87,7 +92,7 @@ class World:
             timing=Timing(lease_duration=3.0, renew_deadline=2.0, retry_period=0.5),
             stop=self.stop,
             place=None,
-            auditor=SimpleNamespace(history=lambda within: self.clock.advance(min(self.seen_after, within))),
+            auditor=SimpleNamespace(history=history),
             cluster=None,
             cast=lambda _: self.cast,
             steady=SimpleNamespace(wait=steady),
@@ -192,6 +197,11 @@ def test_an_event_from_before_it_was_fired_does_not(world):
     world.at = {1.0: lambda: world.signals.happened("leader-acquired")}
     outcome = world.run(planned(trigger="at", at=2.0), planned(trigger="after", what="leader-acquired"))
     assert outcome.problems == ("kill leader after leader-acquired: was not fired within 72 s",)
+
+
+def test_all_that_happened_before_is_seen_before_anything_is_done(world):
+    world.run(planned())
+    assert world.reads == [0, len(world.told)]
 
 
 def test_it_is_over_once_all_that_happened_was_seen(world):
