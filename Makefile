@@ -94,7 +94,7 @@ replace: ## have a new etcd member take the place of one that lost its data; MEM
 bases: ## make its base images from Debian packages, for where no registry can be reached
 	@$(PYTHON) -m tools.bases $(ARGS)
 
-chaos-compose: $(STAMP) ## run the slow tests in Docker: partition, a lost volume, a rolling upgrade, trials; some minutes
+chaos-compose: $(STAMP) ## run every scenario in Docker, and a partition, a lost volume, a rolling upgrade, trials; about 20 minutes
 	$(PYTEST) -s -p no:randomly -m slow tests/compose
 
 docked: $(STAMP) ## run the tests of the cluster in Docker, but for the slow ones: `make chaos-compose`
