@@ -34,7 +34,7 @@ def image():
     tool.build()
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", list(names()))
 def test_a_shipped_scenario_holds_in_containers(name, tmp_path):
     said = chaosctl("run", name, "--backend=compose", "--trials=1", "-o", "json", TMPDIR=str(tmp_path))
     assert said.code == 0, f"{said.stdout[-3000:]}\n{said.stderr}"
