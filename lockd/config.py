@@ -14,6 +14,11 @@ NAME_LIMIT = 253
 """Bytes in a namespace, a lock's name or an identity."""
 
 
+def is_text(value: str) -> bool:
+    """Has it a form in UTF-8? Bytes of a command line or an environment that are none come in as surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in value)
+
+
 def name_problems(field: str, value: str) -> tuple[str, ...]:
     """What keeps `value` from being a part of a key, each as one line."""
     rules = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -28,7 +29,17 @@ _KUBERNETES: Final = b"k8s\0"
 _SAMPLE: Final = 100
 """Values looked at under each first part of the keys below the prefix."""
 
-_FILE: Final = click.Path(dir_okay=False, path_type=Path)
+
+class FileType(click.Path):
+    """A file's path; an empty one is refused, since it would become the folder that the command runs in."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not os.fspath(value):
+            self.fail("the path is empty: name a file, or leave the option out", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+_FILE: Final = FileType(dir_okay=False, path_type=Path)
 
 
 class Usage(click.ClickException):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import grpc
 
 from component.listening import CannotListen, Tls
+from lockd.config import is_text
 from lockd.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ class Address:
     def problems(self) -> tuple[str, ...]:
         """What keeps it from being an address, each as one line."""
         path = self.path
+        if not is_text(self.text):
+            return (f"--listen {self.text[:60]!r}: an address must be UTF-8: choose another",)
         if path is not None:
             rules = (
                 (path.is_absolute(), f"--listen {self.text}: the socket's path must begin with a slash"),

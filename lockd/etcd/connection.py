@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from lockd.config import is_text
 from lockd.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 
 DEFAULT_ENDPOINTS: Final = ("127.0.0.1:2379",)
 
-_ENDPOINT: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%\w]+\]|[^\s:/\[\]@,?#]+):(?P<port>\d{1,5})")
+_NO_PART: Final = r"\s:/\[\]@,?#\ud800-\udfff"
+"""What neither host nor port has: surrogates stand for bytes that are no UTF-8, which gRPC does not take."""
+
+_ENDPOINT: Final = re.compile(rf"(?P<host>\[[0-9A-Fa-f:.%\w]+\]|[^{_NO_PART}]+):(?P<port>\d{{1,5}})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +67,9 @@ class Connection:
             (("cert" in files) == ("key" in files), "a client certificate needs both cert and key"),
             (self.user is None or self.password is not None, f"user {self.user!r} needs a password"),
             (self.user != "", "the user name is empty"),
+            (is_text(self.user or ""), f"user {self.user!r} is not UTF-8: write it as UTF-8"),
+            (is_text(self.password or ""), "the password is not UTF-8: write it as UTF-8"),
+            (all(map(is_text, self.names)), "a TLS server name is not UTF-8: write it as UTF-8"),
             (self.password is None or self.user is not None, "a password needs a user"),
             (0 < self.command_timeout < math.inf, "command timeout must be above 0 s"),
         )
@@ -96,7 +103,7 @@ def endpoint_problem(endpoint: str) -> str | None:
         return None
     if match:
         return f"endpoint {endpoint[:80]!r} has a port above 65535 or of 0"
-    if endpoint and not re.search(r"[\s:/@,?#\[\]]", endpoint):
+    if endpoint and not re.search(f"[{_NO_PART}]", endpoint):
         return f"endpoint {endpoint[:80]!r} has no port: write {endpoint[:80]}:2379"
     return f"endpoint {endpoint[:80]!r} is not host:port, such as 127.0.0.1:2379"
 

@@ -81,6 +81,11 @@ def test_the_environment_is_etcdctls_and_flags_win():
         (("--prefix", "/"), "must not be empty"),
         (("--prefix", "lockd"), "'lockd' is no prefix"),
         (("--command-timeout", "5"), "its unit is missing"),
+        (("--user", "root", "--password", "\udcff"), "the password is not UTF-8: write it as UTF-8"),
+        *(
+            ((option, ""), f"'{option}': the path is empty")
+            for option in ("--trace-file", "--cacert", "--cert", "--key")
+        ),
         (("--bogus",), "--bogus"),
     ],
 )
@@ -89,6 +94,10 @@ def test_what_cannot_be_used_is_told_with_exit_code_2(args, words):
     assert result.exit_code == 2
     assert words in result.stderr
     assert result.stdout == ""
+
+
+def test_an_empty_variable_is_none_at_all():
+    assert run(LOCKD_TRACE_FILE="").output == run().output
 
 
 class Store:

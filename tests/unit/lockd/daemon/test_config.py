@@ -68,6 +68,14 @@ def test_a_socket_s_path_can_be_too_long(tmp_path):
     assert "107 bytes" in problems(f"unix:{tmp_path}/{'x' * 200}")[0]
 
 
+@pytest.mark.parametrize("address", ["unix:/\udcff.sock", "\udcff:7600"])
+def test_an_address_is_utf8(address):
+    assert problems(address, insecure_listen=True) == (
+        f"--listen {address!r}: an address must be UTF-8: choose another",
+    )
+    assert "--http-listen" in problems("127.0.0.1:0", http="\udcff:1")[0]
+
+
 def test_files_that_are_no_certificates_are_named(tmp_path):
     with pytest.raises(ConfigError, match="cert"):
         security(tmp_path, "cert", "key").credentials()
