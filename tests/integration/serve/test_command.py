@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import stat
@@ -38,7 +39,8 @@ def started(etcd, prefix, *flags):
 def said(etcd, prefix, *flags):
     """Its exit code and what it said, where it ends by itself."""
     command = [*LOCKD, "serve", "--endpoints", ",".join(etcd.connection.endpoints), "--prefix", prefix, *flags]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    environment = {name: value for name, value in os.environ.items() if name != "GRPC_VERBOSITY"}  # the tests' own
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stderr
 
@@ -99,6 +101,12 @@ def test_pages_for_probes_and_metrics(etcd, prefix, tmp_path):
 def test_what_cannot_be_served_is_refused_with_code_2(etcd, prefix, flags, words):
     code, text = said(etcd, prefix, *flags)
     assert (code, words in text) == (2, True), text
+
+
+def test_grpc_s_own_lines_are_not_let_through(etcd, prefix):
+    where = ("--listen", f"127.0.0.1:{free_port()}")
+    code, text = said(etcd, prefix, *where, *where)
+    assert (code, text.count("\n"), text.startswith("error: ")) == (1, 1, True), text
 
 
 def test_a_port_in_use_is_told_with_code_1(etcd, prefix):
