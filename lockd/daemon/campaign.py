@@ -104,6 +104,9 @@ class Campaign:
                     self._end(Refusal(grpc.StatusCode.FAILED_PRECONDITION, text))
                 elif self._elector is not None:
                     self._elector.keep_alive(request.keep_alive.sequence)
+        except Refusal as refusal:
+            self._end(refusal)
+            return
         except Exception:  # noqa: BLE001 - grpc raises a bare Exception where a stream breaks, which `broken` is told of
             return
         self._closed.set()

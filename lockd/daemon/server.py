@@ -17,6 +17,7 @@ from component.health import Check
 from component.lifecycle import Group
 from lockd.daemon.admission import Admission
 from lockd.daemon.backend import Backend
+from lockd.daemon.decoding import Decoding
 from lockd.daemon.listening import Address, bind
 from lockd.daemon.service import SERVICE, LockService
 from lockd.errors import HistoryLost, PermissionDenied, StoreError
@@ -86,7 +87,7 @@ class Daemon:
         self._pool = ThreadPoolExecutor(config.max_streams + RESERVE, thread_name_prefix="lockd/call")
         self._server = grpc.server(
             self._pool,
-            interceptors=[self.admission],
+            interceptors=[self.admission, Decoding()],
             options=OPTIONS,
             maximum_concurrent_rpcs=config.max_streams + RESERVE + QUEUE,
         )

@@ -160,6 +160,46 @@ def test_a_connection_that_breaks_is_never_taken_for_a_half_close(etcd, prefix, 
             assert LeaderRecord.parse(value).holder_identity == "a"
 
 
+BAD = b"\xff\xff\xff"
+"""No message in protobuf."""
+
+
+def bytes_to(channel, method, *kinds):
+    """A method that takes what is sent as it is."""
+    return getattr(channel, "_".join(kinds))(f"/lockd.v1.LockService/{method}", request_serializer=lambda data: data)
+
+
+def test_what_cannot_be_decoded_is_an_invalid_argument(etcd, prefix, caplog):
+    with serving(etcd.connection, prefix) as daemon, dialled(daemon) as channel:
+        calls = (
+            lambda: bytes_to(channel, "Check", "unary", "unary")(BAD, timeout=20.0),
+            lambda: list(bytes_to(channel, "Observe", "unary", "stream")(BAD, timeout=20.0)),
+            lambda: list(bytes_to(channel, "Campaign", "stream", "stream")(iter([BAD]), timeout=20.0)),
+        )
+        for call in calls:
+            with pytest.raises(grpc.RpcError) as refused:
+                call()
+            assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+            assert "can't be decoded" in refused.value.details()
+        eventually(lambda: daemon.admission.open == 0, within=20.0)
+    assert [record for record in caplog.records if record.exc_info] == []
+
+
+def test_a_message_that_cannot_be_decoded_ends_the_stream_and_not_the_term(etcd, prefix, gateway):
+    with serving(etcd.connection, prefix) as daemon, dialled(daemon) as channel:
+        said = queue.SimpleQueue()
+        said.put(enter(NAME, "a").SerializeToString())
+        answers = bytes_to(channel, "Campaign", "stream", "stream")(iter(said.get, None), timeout=60.0)
+        assert any(pb.CampaignResponse.FromString(answer).WhichOneof("kind") == "leading" for answer in answers)
+        said.put(BAD)
+        with pytest.raises(grpc.RpcError) as refused:
+            list(answers)
+        said.put(None)
+        assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+        value = gateway.range(LockName(prefix, NAMESPACE, NAME).lease, timeout=5.0).kvs[0].value
+        assert LeaderRecord.parse(value).holder_identity == "a"
+
+
 class Breaking:
     """A call's context that breaks right after the answer to the client's end has gone out.
 
