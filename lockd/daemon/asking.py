@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from lockd.v1 import lock_pb2 as pb
 
+NANOSECONDS: Final = 1_000_000_000
+"""In a second."""
+
 NAMESPACE: Final = "kube-system"
 """Of locks that don't name theirs."""
 
@@ -28,6 +31,10 @@ SHORTEST, LONGEST = 1.0, 3600.0
 RENEW_SHARE: Final = 2 / 3
 RETRY_SHARE: Final = 2 / 15
 """Parts of the lease duration that a client doesn't set: 15, 10 and 2 s."""
+
+LEAST_SHARE: Final = 1 / 100
+BRIEFEST: Final = 0.05
+"""The shortest retry period: this part of the lease duration, and seconds. Each one may be a write to etcd."""
 
 _WORDS: Final = {
     "lease duration": "lease_duration",
@@ -59,25 +66,37 @@ def seconds(duration: Duration) -> float:
     return float(duration.seconds) + duration.nanos / 1e9
 
 
+def well_formed(duration: Duration) -> bool:
+    """Is it what protobuf calls a duration: less than a second of nanoseconds, of the same sign as the seconds?"""
+    return abs(duration.nanos) < NANOSECONDS and duration.seconds * duration.nanos >= 0
+
+
 def given(message: object, *fields: str) -> dict[str, float]:
-    """The durations that a message sets, in seconds by their names."""
-    return {
-        field: seconds(getattr(message, field))
+    """The durations that a message sets, in seconds by their names.
+
+    Raises:
+        Refusal: With each that is ill-formed.
+    """
+    durations: dict[str, Duration] = {
+        field: getattr(message, field)
         for field in fields
         if message.HasField(field)  # type: ignore[attr-defined]  # a protobuf message, whichever
     }
+    if bad := [field for field, duration in durations.items() if not well_formed(duration)]:
+        raise invalid([f"{field} must have nanos below 1e9, of the same sign as seconds" for field in bad])
+    return {field: seconds(duration) for field, duration in durations.items()}
 
 
 def enter_config(prefix: str, enter: pb.Enter) -> tuple[LockName, ElectionConfig, float | None]:
     """The lock, the election and for how long to wait (None: for ever).
 
     Raises:
-        Refusal: With every problem of the request.
+        Refusal: With every problem of the request, or with its ill-formed durations.
     """
     lock = LockName(prefix, enter.lock.namespace or NAMESPACE, enter.lock.name)
     identity = enter.identity or f"client_{uuid.uuid4()}"
-    durations = given(enter, "lease_duration", "renew_deadline", "retry_period")
-    wait = seconds(enter.wait) if enter.HasField("wait") else None
+    durations = given(enter, "lease_duration", "renew_deadline", "retry_period", "wait")
+    wait = durations.pop("wait", None)
     problems = list(_lock_problems(lock))
     problems += name_problems("identity", identity)
     if wait is not None and wait <= 0:
@@ -109,12 +128,16 @@ def _election(
         bounds = f"from {format_duration(SHORTEST)} to {format_duration(LONGEST)}"
         problems = (f"lease_duration must be {bounds}, not {lease:g}s",)
         lease = LEASE
+    retry, shortest = durations.get("retry_period", lease * RETRY_SHARE), max(BRIEFEST, lease * LEAST_SHARE)
+    if 0 < round(retry, 9) < round(shortest, 9):  # to the nanosecond, which is what a client can ask for
+        limit = f"{format_duration(shortest)} with a lease_duration of {format_duration(lease)}"
+        problems += (f"retry_period must be at least {limit}, not {format_duration(retry)}",)
     try:
         config = ElectionConfig(
             identity=identity[:1] and "client",  # names are judged apart, by the names they have here
             lease_duration=lease,
             renew_deadline=durations.get("renew_deadline", lease * RENEW_SHARE),
-            retry_period=durations.get("retry_period", lease * RETRY_SHARE),
+            retry_period=retry,
             fenced=False,
         )
     except ConfigError as error:

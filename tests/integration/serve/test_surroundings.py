@@ -28,7 +28,7 @@ def test_an_etcd_that_goes_is_told_and_terms_outlive_a_short_outage(prefix):
         Embedded.start() as own,
         serving(own.connection, prefix) as daemon,
         dialled(daemon) as channel,
-        Stream(channel, enter(NAME, lease_duration=60.0, renew_deadline=50.0)) as one,
+        Stream(channel, enter(NAME, lease_duration=60.0, renew_deadline=50.0, retry_period=0.6)) as one,
     ):
         token = one.wait("leading").fencing_token
         own.members[0].pause()

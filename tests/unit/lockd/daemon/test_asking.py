@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from google.protobuf.duration_pb2 import Duration
 
-from lockd.daemon.asking import enter_config, lock_name, resume_config
+from lockd.daemon.asking import enter_config, given, lock_name, resume_config
 from lockd.daemon.refusals import Refusal
 from lockd.ports import LockName
 from lockd.v1 import lock_pb2 as pb
@@ -54,6 +54,35 @@ def test_each_may_be_asked_for():
 @pytest.mark.parametrize("lease", [0.0, 0.99, 3600.1, 1e9, -5.0])
 def test_a_lease_has_bounds(lease):
     assert "lease_duration must be from 1s to 1h" in problems(enter(lease_duration=lease))
+
+
+@pytest.mark.parametrize(
+    ("lease", "retry", "least"),
+    [(1.0, 1e-9, "50ms"), (3.0, 0.0499, "50ms"), (30.0, 0.2999, "300ms"), (3600.0, 35.0, "36s")],
+)
+def test_a_retry_period_has_a_lower_bound(lease, retry, least):
+    assert f"retry_period must be at least {least} with" in problems(enter(lease_duration=lease, retry_period=retry))
+
+
+@pytest.mark.parametrize(("lease", "retry"), [(1.0, 0.05), (7.0, 0.07), (123.0, 1.23), (3.0, 0.4)])
+def test_a_retry_period_may_be_a_hundredth_of_the_lease(lease, retry):
+    assert enter_config("/lockd", enter(lease_duration=lease, retry_period=retry))[1].retry_period == retry
+
+
+@pytest.mark.parametrize(("whole", "nanos"), [(1, -1), (-1, 1), (15, 10**9), (0, -(10**9)), (15, 2**31 - 1)])
+@pytest.mark.parametrize("field", ["lease_duration", "renew_deadline", "retry_period", "wait"])
+def test_an_ill_formed_duration_is_refused(field, whole, nanos):
+    bad = Duration(seconds=whole, nanos=nanos)
+    text = problems(pb.Enter(lock=pb.Lock(name="job"), **{field: bad}))
+    assert text == f"{field} must have nanos below 1e9, of the same sign as seconds"
+
+
+def test_a_resume_s_durations_are_well_formed_too():
+    bad = Duration(nanos=-(10**9))
+    with pytest.raises(Refusal, match=r"renew_deadline must .*; retry_period must "):
+        given(pb.Resume(renew_deadline=bad, retry_period=bad), "renew_deadline", "retry_period")
+    with pytest.raises(Refusal, match="retry_period must be at least 90ms"):
+        resume_config(LockName("/lockd", "ns", "job"), "me", 9.0, {"retry_period": 0.08})
 
 
 def test_names_are_the_api_s_own():
