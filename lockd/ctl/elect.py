@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import socket
 import threading
@@ -138,7 +139,7 @@ def _refuse_command(program: str) -> None:
         return
     if "/" in program and Path(program).exists():
         leave((f"{program} can't be run: it is not an executable file",), NOT_EXECUTABLE)
-    leave((f"{program} was not found: give a program on PATH, or its path",), NOT_FOUND)
+    leave((f"{shlex.quote(program)} was not found: give a program on PATH, or its path",), NOT_FOUND)
 
 
 def _inherited() -> tuple[int, ...]:

@@ -59,7 +59,7 @@ _FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
     show_default=True,
     help="Of one client: a certificate's name, a host, or the unix socket.",
 )
-@click.option("--http-listen", default="", metavar="HOST:PORT", help="Serve /healthz, /readyz and /metrics there.")
+@click.option("--http-listen", default="", metavar="HOST:PORT", help="Serve /livez, /readyz and /metrics there.")
 @click.option(
     "--logging-format",
     type=click.Choice(["text", "json"]),

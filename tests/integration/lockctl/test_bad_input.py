@@ -32,6 +32,7 @@ BAD = [
     (("job", "--ttl=15", "--", "true"), 2, "write 15s for seconds"),
     (("job",), 2, "Missing argument '-- CMD [ARGS]...'"),
     (("job", "--", "no-such-command"), 127, "no-such-command was not found: give a program on PATH, or its path"),
+    (("job", "--", ""), 127, "error: '' was not found: give a program on PATH, or its path"),
     (("job", "--", "/no/such"), 127, "/no/such was not found"),
     (("job", "--", "/etc/passwd"), 126, "/etc/passwd can't be run: it is not an executable file"),
 ]

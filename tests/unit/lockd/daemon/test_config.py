@@ -5,9 +5,11 @@ from __future__ import annotations
 import socket
 
 import pytest
+from click.testing import CliRunner
 
 from lockd.daemon.config import ServeConfig
 from lockd.daemon.listening import Address, Security, bind
+from lockd.daemon.serve import serve
 from lockd.errors import ConfigError
 from lockd.etcd.connection import Connection
 
@@ -74,6 +76,11 @@ def test_an_address_is_utf8(address):
         f"--listen {address!r}: an address must be UTF-8: choose another",
     )
     assert "--http-listen" in problems("127.0.0.1:0", http="\udcff:1")[0]
+
+
+def test_its_help_names_the_pages_that_it_serves():
+    text = CliRunner().invoke(serve, ["--help"]).output
+    assert "/livez, /readyz and /metrics" in " ".join(text.split())
 
 
 def test_files_that_are_no_certificates_are_named(tmp_path):
