@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from component import logs, tracing
 from lockd.election_metrics import LockMetrics
 from lockd.election_spans import ElectionSpans
+from lockd.errors import PermissionDenied
 from lockd.ports import Acquire, Release
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class ElectionTelemetry:
     def degraded(self, error: StoreError | None) -> None:
         if error is None:
             _log.info("etcd answers again", lock=self._lock)
+        elif isinstance(error, PermissionDenied):
+            _log.warning("etcd refuses the election", lock=self._lock, error=str(error), code=error.code)
         else:
             _log.warning("etcd does not answer the election", lock=self._lock, error=str(error), code=error.code)
 

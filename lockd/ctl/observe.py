@@ -13,7 +13,7 @@ from component.clock import LONGEST_WAIT
 from component.console import note, say
 from component.tables import one_line
 from lockd.ctl.options import SERVICE, form, lock_name, namespace
-from lockd.errors import HistoryLost, StoreError
+from lockd.errors import HistoryLost, PermissionDenied, StoreError
 from lockd.flags import connection_options
 from lockd.observed import Observed
 from lockd.ports import KeyEvent, LockName, View, Which
@@ -98,7 +98,7 @@ class Observer:
                 raise seen
             case StoreError():
                 if not self._silent:
-                    note(f"etcd does not answer: {seen}")
+                    note(f"etcd {'refuses' if isinstance(seen, PermissionDenied) else 'does not answer'}: {seen}")
                 self._silent = True
                 return
             case View():

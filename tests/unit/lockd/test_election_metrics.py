@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 from opentelemetry import metrics
 from opentelemetry.sdk.metrics import MeterProvider
@@ -9,6 +11,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from lockd.candidate import Candidate as CandidateKey
 from lockd.election_metrics import LockMetrics, Unmetered
+from lockd.errors import NoSpace, PermissionDenied, Unavailable
 from lockd.ports import Acquire, KeyEvent, Renew, Seen, Which
 from lockd.telemetry import ElectionTelemetry
 from tests.harness.candidate import Candidate, put_record
@@ -35,6 +38,21 @@ def numbers(monkeypatch):
 
     yield read
     provider.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (Unavailable("no"), "etcd does not answer the election"),
+        (NoSpace("no"), "etcd does not answer the election"),
+        (PermissionDenied("no"), "etcd refuses the election"),
+        (None, "etcd answers again"),
+    ],
+)
+def test_a_refusal_is_told_apart_from_silence(numbers, caplog, error, told):
+    caplog.set_level(logging.INFO)
+    ElectionTelemetry("b", LOCK, ManualClock()).degraded(error)
+    assert caplog.messages == [told]
 
 
 @pytest.fixture
