@@ -19,6 +19,7 @@ from chaos.cluster.supervisor import supervise
 from chaos.demo import run
 from chaos.faults.equipment import equipped
 from chaos.faults.fault import Need
+from chaos.finite import FiniteRange
 from chaos.hurt.command import hurt_command
 from chaos.journal.commands import compare_command
 from chaos.output import failures, output_option, show
@@ -152,7 +153,7 @@ def demo(*, fast: bool, folder: Path | None, keep: bool, form: str) -> None:
 @main.command()
 @connection_options
 @click.option("--nodes", type=click.IntRange(1, 5000), default=10, show_default=True, help="Nodes to create first.")
-@click.option("--rate", type=click.FloatRange(0.01, 100), default=5.0, show_default=True, help="Pods in a second.")
+@click.option("--rate", type=FiniteRange(0.01, 100), default=5.0, show_default=True, help="Pods in a second.")
 @click.option("--keep", type=click.IntRange(0, 50000), default=500, show_default=True, help="Bound pods that stay.")
 def stream(*, connection: Connection, prefix: str, trace_file: Path | None, nodes: int, rate: float, keep: int) -> None:
     """Keep a cluster busy: create nodes, then pods until Ctrl-C, deleting the oldest bound ones."""

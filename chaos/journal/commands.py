@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from chaos.finite import FiniteRange
 from chaos.journal import journal as journals
 from chaos.journal import terminal
 from chaos.journal.junit import junit
@@ -90,7 +91,7 @@ def write(journal: Journal, folder: Path) -> tuple[Path, ...]:
 @click.argument("after", metavar="B", type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--ratio",
-    type=click.FloatRange(min=1.0),
+    type=FiniteRange(min=1.0),
     default=RATIO,
     show_default=True,
     help="How many times as long B may take.",

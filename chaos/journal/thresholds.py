@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from dataclasses import dataclass
@@ -69,7 +70,7 @@ class Threshold:
             raise ValueError(f"{text!r}: no statistic is called {statistic!r}: there are {', '.join(STATISTICS)}")
         if sign not in COMPARISONS:
             raise ValueError(f"{text!r}: no comparison is written {sign!r}: there are {' '.join(COMPARISONS)}")
-        return cls(text, metric, statistic, sign, _limit(text, limit))
+        return cls(text, metric, statistic, sign, _limit(text, statistic, limit))
 
     def judge(self, trials: Iterable[Trial]) -> Verdict:
         """Does the run stand it? Where nothing was measured, it doesn't: a threshold is no promise about nothing."""
@@ -88,14 +89,19 @@ def judged(journal: Journal, thresholds: Iterable[Threshold]) -> tuple[Verdict, 
     return tuple(threshold.judge(journal.trials) for threshold in thresholds)
 
 
-def _limit(text: str, limit: str) -> float:
-    try:
-        return float(limit)
-    except ValueError:
-        pass
-    try:
-        return parse_duration(limit) * 1e3
-    except ValueError:
-        raise ValueError(
-            f"{text!r}: {limit!r} is no limit: write milliseconds, such as 500, or 500ms, or 1.5s"
-        ) from None
+def _limit(text: str, statistic: str, limit: str) -> float:
+    count = statistic == "count"
+    for read in (float,) if count else (float, _milliseconds):
+        try:
+            number = read(limit)
+        except ValueError:
+            continue
+        # nothing is above infinity, and no comparison with nan holds: such a threshold could fail no run
+        if math.isfinite(number):
+            return number
+    remedy = "a number of trials, such as 3" if count else "milliseconds, such as 500, or 500ms, or 1.5s"
+    raise ValueError(f"{text!r}: {limit!r} is no limit: write {remedy}")
+
+
+def _milliseconds(duration: str) -> float:
+    return parse_duration(duration) * 1e3

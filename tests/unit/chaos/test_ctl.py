@@ -81,11 +81,17 @@ def test_validate_tells_every_problem_of_every_file(run, tmp_path):
     [
         (("run", "kill-leadr"), "error: kill-leadr: no such scenario: did you mean kill-leader?"),
         (("run", "kill-leader", "--fail-if", "luck>1"), "'luck>1' is no threshold"),
+        (("run", "kill-leader", "--fail-if", "failover_ms.p99>nan"), "'nan' is no limit: write milliseconds"),
+        (("compare", ".", ".", "--ratio", "nan"), "'--ratio': 'nan' is not finite"),
+        (("compare", ".", ".", "--ratio", "inf"), "'--ratio': 'inf' is not finite"),
+        (("compare", ".", ".", "--ratio", "1e999"), "'--ratio': '1e999' is not finite"),
+        (("compare", ".", ".", "--ratio", "0.9"), "'--ratio': 0.9 is not in the range"),
+        (("stream", "--rate", "nan"), "'--rate': 'nan' is not finite"),
         (("run", "kill-leader", "--trials", "0"), "--trials"),
         (("run", "kill-leader", "--backend", "cloud"), "--backend"),
     ],
 )
-def test_a_run_that_can_not_begin(run, words, told):
+def test_what_can_not_begin(run, words, told):
     result = run(*words)
     assert result.exit_code == 2
     assert told in result.stderr

@@ -253,7 +253,12 @@ class TestForms:
 class TestThresholds:
     @pytest.mark.parametrize(
         ("text", "limit"),
-        [("failover_ms.p99>500", 500.0), (" client_gap_ms.max >= 1.5s ", 1500.0), ("warm_ms.p50<20ms", 20.0)],
+        [
+            ("failover_ms.p99>500", 500.0),
+            (" client_gap_ms.max >= 1.5s ", 1500.0),
+            ("warm_ms.p50<20ms", 20.0),
+            ("warm_ms.count<3", 3.0),
+        ],
     )
     def test_it_is_read(self, text, limit):
         assert Threshold.parse(text).limit == limit
@@ -268,6 +273,12 @@ class TestThresholds:
             ("failover_ms.p99=500", "no comparison is written '=': there are >= <= > <"),
             ("failover_ms.p99>soon", "'soon' is no limit: write milliseconds"),
             ("failover_ms.p99>", "is no threshold"),
+            ("failover_ms.p99>nan", "'nan' is no limit: write milliseconds"),
+            ("failover_ms.p99>inf", "'inf' is no limit: write milliseconds"),
+            ("failover_ms.p99<-inf", "'-inf' is no limit: write milliseconds"),
+            ("failover_ms.p99>1e999", "'1e999' is no limit: write milliseconds"),
+            ("failover_ms.count>3s", "'3s' is no limit: write a number of trials"),
+            ("failover_ms.count>nan", "'nan' is no limit: write a number of trials"),
         ],
     )
     def test_a_mistake_is_one_line_that_tells_what_there_is(self, text, problem):
