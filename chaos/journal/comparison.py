@@ -73,17 +73,19 @@ class Comparison:
 
     Attributes:
         trials: How many each journal has.
+        lost: Metrics that only the first one measured: the second is worse than can be told.
         notes: What a reader must know to trust it or not, one line each.
     """
 
     ratio: float
     trials: tuple[int, int]
     statistics: tuple[Compared, ...]
+    lost: tuple[str, ...]
     notes: tuple[str, ...]
 
     @property
     def regressed(self) -> bool:
-        return any(each.outcome is Outcome.REGRESSION for each in self.statistics)
+        return bool(self.lost) or any(each.outcome is Outcome.REGRESSION for each in self.statistics)
 
     def document(self) -> dict[str, Any]:
         """For machines. A ratio to nothing is null."""
@@ -101,6 +103,7 @@ class Comparison:
                 }
                 for each in self.statistics
             ],
+            "lost": list(self.lost),
             "regressed": self.regressed,
             "notes": list(self.notes),
         }
@@ -111,8 +114,9 @@ class Comparison:
             (each.name, ms(each.before), ms(each.after), f"{each.ratio:.2f}", f"{each.chance:.3f}", each.outcome.value)
             for each in self.statistics
         ]
-        slower = [each.name for each in self.statistics if each.outcome is Outcome.REGRESSION]
-        verdict = f"REGRESSION: {', '.join(slower)}" if slower else "no regression that can be told from chance"
+        worse = [each.name for each in self.statistics if each.outcome is Outcome.REGRESSION]
+        worse += [f"{metric} (not measured in B)" for metric in self.lost]
+        verdict = f"REGRESSION: {', '.join(worse)}" if worse else "no regression that can be told from chance"
         return [*table(HEAD, rows), "", *self.notes, verdict]
 
 
@@ -120,19 +124,28 @@ def compare(before: Journal, after: Journal, *, ratio: float) -> Comparison:
     """Hold the second journal against the first.
 
     A statistic has regressed if it is more than `ratio` times as long and trials dealt at random would seldom show
-    that: no shape of the distributions is assumed.
+    that: no shape of the distributions is assumed. So has a metric that the second one did not measure at all, where
+    both measured in the same way.
 
     Args:
         ratio: Above 1.
     """
     rng = np.random.default_rng(SEED)
     compared: list[Compared] = []
+    alone: dict[str, str] = {}
     for metric in METRICS:
         a, b = distribution(before.trials, metric), distribution(after.trials, metric)
         if a.values and b.values:
             compared.extend(_compare(metric, a, b, ratio, rng))
-    trials = (len(before.trials), len(after.trials))
-    return Comparison(ratio=ratio, trials=trials, statistics=tuple(compared), notes=_notes(before, after, compared))
+        elif a.values or b.values:
+            alone[metric] = "A" if a.values else "B"
+    return Comparison(
+        ratio=ratio,
+        trials=(len(before.trials), len(after.trials)),
+        statistics=tuple(compared),
+        lost=tuple(metric for metric, where in alone.items() if where == "A") if _alike(before, after) else (),
+        notes=_notes(before, after, compared, alone),
+    )
 
 
 def fewest(trials: int) -> int:
@@ -178,7 +191,19 @@ def _chance(shuffled: NDArray[np.float64], first: int, statistic: str, seen: flo
     return max(float(np.mean(as_much)), least)
 
 
-def _notes(before: Journal, after: Journal, compared: list[Compared]) -> tuple[str, ...]:
+def _alike(before: Journal, after: Journal) -> bool:
+    """Can both measure the same? Another backend may have no traces to look into, another scenario no hand-off."""
+    return all(
+        not a or not b or a == b
+        for a, b in (
+            (before.scenario, after.scenario),
+            (before.backend, after.backend),
+            (before.subject, after.subject),
+        )
+    )
+
+
+def _notes(before: Journal, after: Journal, compared: list[Compared], alone: dict[str, str]) -> tuple[str, ...]:
     notes = []
     for what, a, b in (
         ("scenarios", before.scenario, after.scenario),
@@ -197,6 +222,7 @@ def _notes(before: Journal, after: Journal, compared: list[Compared]) -> tuple[s
     weak = [each.name for each in compared if each.outcome is Outcome.TOO_WEAK]
     if weak:
         notes.append(f"{counts[0]} and {counts[1]} trials are too few to tell: {', '.join(weak)}: run more of both")
+    notes += [f"{metric} was measured in {where} alone: it can't be compared" for metric, where in alone.items()]
     if not compared:
         notes.append("there is nothing to compare: no metric was measured in both")
     return tuple(notes)

@@ -1,8 +1,11 @@
 """Two journals: slower by the ratio and by more than chance, or not, or too few trials to tell."""
 
+from dataclasses import replace
+
 import pytest
 
 from chaos.journal.comparison import Outcome, compare, fewest
+from chaos.journal.thresholds import METRICS
 from tests.harness.journals import journal
 
 
@@ -59,6 +62,32 @@ def test_what_was_not_measured_in_both_is_not_compared():
     _, found = outcomes(FAST, [None, None])
     assert found.statistics == ()
     assert any("nothing to compare" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(("before", "after", "where"), [(FAST, [None] * 12, "A"), ([None] * 12, FAST, "B")])
+def test_what_only_one_of_the_two_measured_is_named(before, after, where):
+    _, found = outcomes(before, after)
+    assert {f"{metric} was measured in {where} alone: it can't be compared" for metric in METRICS} <= set(found.notes)
+
+
+def test_what_is_not_measured_any_more_is_a_regression():
+    before, after = journal(FAST), journal(FAST)
+    after = replace(after, trials=tuple(_never_warm(each) for each in after.trials))
+    found = compare(before, after, ratio=1.2)
+    assert (found.regressed, found.document()["lost"]) == (True, ["warm_ms"])
+    assert found.lines()[-1] == "REGRESSION: warm_ms (not measured in B)"
+    assert not compare(after, before, ratio=1.2).regressed
+
+
+@pytest.mark.parametrize("other", [{"scenario": "pause-leader"}, {"backend": "compose"}, {"subject": "shop"}])
+def test_what_another_kind_of_run_does_not_measure_is_no_regression(other):
+    found = compare(journal(FAST, subject="lockd"), journal([None], **{"subject": "lockd", **other}), ratio=1.2)
+    assert (found.regressed, found.lost) == (False, ())
+    assert any("was measured in A alone" in note for note in found.notes)
+
+
+def _never_warm(trial):
+    return replace(trial, phases=replace(trial.phases, warm_ms=None))
 
 
 def test_what_differs_between_the_runs_is_said():
