@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
-from component.durations import parse_duration
-
-if TYPE_CHECKING:
-    from chaos.timing import Timing
+from chaos.timing import Timing
+from component.durations import LONGEST, parse_duration
+from component.durations import UNITS as NANOSECONDS
 
 UNITS: Final = ("lease", "renew-deadline", "retry-period")
 
@@ -19,6 +18,10 @@ PATTERN: Final = r"^\s*{term}(\s*\+\s*{term})*\s*$".replace(
 """What a length looks like, for a JSON Schema."""
 
 _RELATIVE: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s+([a-z-]+)", re.ASCII)
+
+
+_LONGEST: Final = LONGEST / NANOSECONDS["s"]
+"""Seconds that a length may have with the default timing: as much as a duration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,11 @@ class Length:
                 multiples[unit] += float(relative[1])
             else:
                 raise ValueError(f"invalid length {text[:60]!r}: {unit!r} is none of {', '.join(UNITS)}")
-        return cls(seconds, *(multiples[unit] for unit in UNITS))
+        made = cls(seconds, *(multiples[unit] for unit in UNITS))
+        # a multiple with enough digits is infinity, which nobody waits for
+        if made.under(Timing()) > _LONGEST:
+            raise ValueError(f"invalid length {text[:60]!r}: it is longer than 292 years")
+        return made
 
     def under(self, timing: Timing) -> float:
         """In seconds, for these durations."""

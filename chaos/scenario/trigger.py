@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from chaos.cluster.plan import FAST
 from chaos.scenario.length import Length
+from chaos.timing import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +31,9 @@ CONDITIONS: Final = {
 
 
 _NOTHING: Final = Length()
+
+_TIMINGS: Final = (Timing.of_flags(FAST), Timing())
+"""Of `--fast` and `--defaults`: `1 lease` is less than 5s with the one, and more with the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,10 @@ def moments(text: str) -> tuple[Length, Length]:
     """
     first, between, last = text.partition("..")
     earliest = Length.parse(first)
-    return earliest, Length.parse(last) if between else earliest
+    latest = Length.parse(last) if between else earliest
+    if all(latest.under(timing) < earliest.under(timing) for timing in _TIMINGS):
+        raise ValueError(f"{text[:60]!r} ends before it begins: write the earlier moment first")
+    return earliest, latest
 
 
 def problems(

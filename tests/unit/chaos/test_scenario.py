@@ -51,6 +51,9 @@ def test_the_least_scenario():
         ({"method": [{"fault": "kill", "target": "lock-holder"}]}, ["the workload is steady, not lock-only"]),
         ({"method": [{"fault": "kill", "at": "1s", "when": "leader"}]}, ["method[0].when: stands beside at"]),
         ({"method": [{"fault": "kill", "at": "2s..3"}]}, ["method[0].at: invalid length '3'"]),
+        ({"method": [{"fault": "kill", "at": "5s..1s"}]}, ["method[0].at: '5s..1s' ends before it begins"]),
+        ({"method": [{"fault": "kill", "at": "2 lease..1 lease"}]}, ["method[0].at: '2 lease..1 lease' ends before"]),
+        ({"method": [{"fault": "kill", "delay": "9" * 400 + " lease"}]}, ["method[0].delay: invalid length '999"]),
         ({"method": [{"fault": "kill", "after": "bind-in-flight"}]}, ["after: 'bind-in-flight' belongs into when"]),
         ({"method": [{"fault": "kill", "when": "renewal"}]}, ["when: 'renewal' belongs into after"]),
         ({"method": [{"fault": "kill", "after": "dawn"}]}, ["'dawn' is no event: take one of leader-acquired"]),
@@ -120,6 +123,7 @@ def test_the_shipped_schema_is_the_models():
     [
         {},
         {"workload": {"kind": "bursts", "size": 3, "every": "1 lease"}, "trials": 9, "tags": ["x"]},
+        {"method": [{"fault": "pause", "at": "1 lease..5s"}, {"fault": "pause", "at": "2s..2s"}]},
         {"method": [{"fault": "pause", "at": "1s..0.5 lease", "lasts": "1 lease + 1s", "parameters": {"x": 1}}]},
         {"method": [{"fault": "kill", "when": "bind-in-flight", "nth": 2, "target": "standby[1]", "delay": "1ms"}]},
         {"drawn": {"actions": 3, "within": "2s", "among": [{"fault": "kill", "target": "etcd-majority"}]}},
