@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from chaos.checks.sometimes import SOMETIMES
-from chaos.scenario.model import Scenario
+from chaos.scenario.model import Action, Scenario
 from component import strict
 from lockd.errors import ConfigError
 from replica.api.documents import DocumentError, parse_documents
@@ -87,24 +87,57 @@ def decode(document: Any, faults: Faults) -> Scenario:
     Raises:
         strict.Malformed: With every problem.
     """
-    problems = list(_nothing_to_do(document))
+    further = [*_nothing_to_do(document), *_no_conditions(document), *_no_faults(document, faults)]
     try:
         scenario = strict.decode(document, Scenario)
     except strict.Malformed as error:
-        raise strict.Malformed((*error.problems, *problems)) from error
-    problems += [
-        f"expectations.sometimes[{index}]: {name!r} is no condition: take some of {', '.join(SOMETIMES)}"
-        for index, name in enumerate(scenario.expectations.sometimes)
-        if name not in SOMETIMES
-    ]
-    for path, action in scenario.actions():
-        problems += [f"{strict.join(path, where)}: {what}" for where, what in faults.problems(action)]
-    if problems:
-        raise strict.Malformed(problems)
+        raise strict.Malformed((*error.problems, *further)) from error
+    if further:
+        raise strict.Malformed(further)
     return scenario
 
 
+# What follows is asked of the document: where something in it is wrong, all the rest is none the less there.
+
+
 def _nothing_to_do(document: Any) -> Iterator[str]:
-    """Said of the document: where an action is wrong, the others are none the less there."""
     if isinstance(document, dict) and not (document.get("method") or document.get("drawn")):
         yield "method: is empty: list an action, or give drawn"
+
+
+def _no_conditions(document: Any) -> Iterator[str]:
+    for index, name in enumerate(_items(_field(document, "expectations"), "sometimes")):
+        if isinstance(name, str) and name not in SOMETIMES:
+            known = ", ".join(SOMETIMES)
+            yield f"expectations.sometimes[{index}]: {name!r} is no condition: take some of {known}"
+
+
+def _no_faults(document: Any, faults: Faults) -> Iterator[str]:
+    drawn = _field(document, "drawn")
+    for where, items in (
+        ("method", _items(document, "method")),
+        ("drawn.among", _items(drawn, "among")),
+        ("rollbacks", _items(document, "rollbacks")),
+    ):
+        for index, item in enumerate(items):
+            if (action := _action(item)) is not None:
+                path = f"{where}[{index}]"
+                yield from (f"{strict.join(path, field)}: {what}" for field, what in faults.problems(action))
+
+
+def _action(item: Any) -> Action | None:
+    """What an action does to whom, whether or not its other fields are right; None: it can't be told."""
+    fault, target = _field(item, "fault"), _field(item, "target")
+    parameters = _field(item, "parameters")
+    if not isinstance(fault, str) or not isinstance(target, str | None) or not isinstance(parameters, dict | None):
+        return None
+    return Action(fault=fault, target=target, parameters=parameters or {})
+
+
+def _field(document: Any, name: str) -> Any:
+    return document.get(name) if isinstance(document, dict) else None
+
+
+def _items(document: Any, name: str) -> list[Any]:
+    found = _field(document, name)
+    return found if isinstance(found, list) else []

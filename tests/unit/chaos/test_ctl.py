@@ -69,10 +69,7 @@ def test_validate_tells_every_problem_of_every_file(run, tmp_path):
     assert result.exit_code == 2
     assert result.stdout == f"{good}: ok\n"
     (_, *told) = sorted(result.stderr.splitlines(), key=lambda line: "none.yaml" not in line)
-    assert [line.split(": ")[2] for line in told] == ["method[0].at"]
-    bad.write_text(bad.read_text().replace("soon", "1s"))
-    told = run("validate", bad).stderr.splitlines()
-    assert [line.split(": ")[2] for line in told] == ["method[0].fault", "method[1].target"]
+    assert [line.split(": ")[2] for line in told] == ["method[0].at", "method[0].fault", "method[1].target"]
     assert run("validate", good).exit_code == 0
 
 

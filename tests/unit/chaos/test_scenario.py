@@ -43,6 +43,23 @@ def test_the_least_scenario():
         ({"trials": 0}, ["trials: 0 must be from 1 to 1000"]),
         ({"methods": []}, ["methods: unknown field, did you mean method?"]),
         ({"method": [{"fault": "hug"}]}, ["method[0].fault: no fault is named 'hug'"]),
+        (
+            {"method": [{"fault": "hug", "target": "leadr"}, {"fault": "hug", "at": "soon"}]},
+            ["method[0].target: 'leadr'", "method[1].at: ", "method[0].fault: no fault", "method[1].fault: no fault"],
+        ),
+        (
+            {"trials": 0, "drawn": {"actions": 1, "within": "1s", "among": [{"fault": "hug"}]}},
+            ["trials: 0 must be", "drawn.among[0].fault: no fault"],
+        ),
+        (
+            {"expectations": {"sometimes": ["luck"]}, "rollbacks": [{"fault": "hug"}], "trials": "x"},
+            ["trials: ", "expectations.sometimes[0]: 'luck'", "rollbacks[0].fault: no fault"],
+        ),
+        (
+            {"method": [{"fault": 1}, 2, {"fault": "hug", "target": 3}, {"fault": "hug", "parameters": 4}]},
+            ["method[0].fault: 1 must", "method[1]: 2 must", "method[2].target: 3 must", "method[3].parameters: 4"],
+        ),
+        ({"method": {}, "expectations": []}, ["method: {} must be", "expectations: [] must be", "method: is empty"]),
         ({"configuration": {"etcd": 2}}, ["configuration.etcd: 2 must be 1 or 3"]),
         ({"configuration": {"replicas": 0}}, ["configuration.replicas: 0 must be from 1 to 50"]),
         ({"method": [{"fault": "kill", "target": "leadr"}]}, ["method[0].target: 'leadr' is no role: did you mean"]),
