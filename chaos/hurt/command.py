@@ -57,7 +57,7 @@ def hurt_command(stop: Callable[[], threading.Event]) -> click.Command:
         form: str,
         **flags: str | None,
     ) -> None:
-        r"""Hurt a running cluster once: whoever has ROLE now, or all of it. Ctrl-C heals at once.
+        """Hurt a running cluster once: whoever has ROLE now, or all of it. Ctrl-C heals at once.
 
         The proof that it took effect is told when there is one, and the proof that it was undone at the end; the exit
         code is 1 when one of them can't be had.
@@ -68,7 +68,7 @@ def hurt_command(stop: Callable[[], threading.Event]) -> click.Command:
         chaosctl hurt standby --cut etcd --for 10s
         chaosctl hurt --quorum-loss 5s
         chaosctl hurt leader --isolate --for 20s --project lockd
-        """
+        """  # noqa: D301  # click takes a backspace for lines that stay as they are
         named = {name.replace("_", "-"): value for name, value in flags.items()}
         with failures():
             asked = order(role, named, settings, lasts)

@@ -34,6 +34,13 @@ def test_a_folder_without_a_cluster_is_named(tmp_path):
     assert done.stderr == f"error: {tmp_path}: no cluster.json here: name the folder that `chaosctl up` printed\n"
 
 
+def test_the_help_has_its_examples_one_a_line():
+    text = hurt("--help").stdout
+    assert "\\b" not in text
+    lines = [line.strip() for line in text.splitlines()]
+    assert lines.index("chaosctl hurt leader --pause 20s") == lines.index("chaosctl hurt leader --kill") + 1
+
+
 def test_the_help_names_every_fault():
     text = hurt("--help").stdout
     assert all(f"--{name}" in text for name in registry.FAULTS)
