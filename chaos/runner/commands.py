@@ -126,6 +126,7 @@ def run_command(stop: Callable[[], threading.Event]) -> click.Command:
         flags = FAST if fast else ()
         repeat = ["chaosctl", "run", name, f"--trials={trials}", f"--seed={seed}"]
         repeat += [*chosen.words(), "--fast" if fast else "--defaults"]
+        repeat += [f"--fail-if={threshold.text}" for threshold in thresholds]
         with failures(), folder_of(folder, lingers=backend.lingers) as place, failures():
             order = Order(
                 name=Path(name).stem,

@@ -1,4 +1,5 @@
 import json
+import shlex
 
 import pytest
 from click.testing import CliRunner
@@ -108,6 +109,16 @@ def test_what_tells_of_a_failed_run_stays_and_of_one_that_passed_nothing(run, tm
     result = run("run", "kill-leader")
     (left,) = tmp_path.iterdir()
     assert (result.exit_code, [path.name for path in left.iterdir()]) == (4, ["journal.json"])
+
+
+def test_the_command_that_repeats_a_run_has_its_thresholds(run, monkeypatch):
+    orders = []
+    monkeypatch.setattr("chaos.runner.commands._run", lambda order, *_, **__: orders.append(order))
+    assert (
+        run("run", "kill-leader", "--fail-if", "failover_ms.p99>500", "--fail-if", "failover_ms.count<3").exit_code == 0
+    )
+    (order,) = orders
+    assert shlex.split(order.command)[-2:] == ["--fail-if=failover_ms.p99>500", "--fail-if=failover_ms.count<3"]
 
 
 def test_a_cluster_that_did_not_come_up_leaves_its_logs(run, tmp_path, monkeypatch):
