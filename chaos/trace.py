@@ -44,6 +44,8 @@ def trace(*, place: Path, number: int | None, pod: str | None, html: Path | None
         raise click.UsageError("--handoff and --pod exclude each other")
     with failures():
         spans = read_files(_files(place))
+        if not spans and place.is_file():
+            raise ConfigError((f"{place}: holds no span: name a file of OTLP JSON lines, or a folder of such",))
         found, documents = _pod(spans, pod) if pod is not None else _handoffs(spans, number)
         if html is not None:
             html.write_text(page(f"{place}: {pod or 'hand-offs'}", found), encoding="utf-8")

@@ -35,6 +35,15 @@ def test_trace_without_a_hand_off(run, tmp_path):
     assert "no hand-off" in result.stderr
 
 
+@pytest.mark.parametrize("words", [[], ["--pod", "web-1"]])
+def test_trace_of_a_file_that_is_none(run, tmp_path, words):
+    file = tmp_path / "passwd"
+    file.write_text("root:x:0:0:root:/root:/bin/bash\n{}\n")
+    result = run("trace", file, *words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"error: {file}: holds no span: name a file of OTLP JSON lines, or a folder of such\n"
+
+
 def test_a_demo_that_fails_names_the_folder_it_leaves(run, tmp_path, monkeypatch):
     def interrupted(*_, **__):
         raise Interrupted("stopped by a signal; the cluster is taken down")
