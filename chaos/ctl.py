@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import shlex
 import tempfile
@@ -80,8 +81,9 @@ def up(
 
     What follows `--` are FLAGS for `replica run`. With --detach the cluster's folder is printed on stdout.
     """
+    place, left = _place(folder, "lockd-")
     plan = Plan(
-        folder=(folder or Path(tempfile.mkdtemp(prefix="lockd-"))).absolute(),
+        folder=place,
         prefix=prefix,
         members=int(members),
         replicas=replicas,
@@ -91,12 +93,20 @@ def up(
         proxied=proxied,
     )
     wanted = {Need.CLOCKS: clocks, Need.COLLECTOR: collector}
-    with failures():
-        plan = equipped(plan, [need for need, asked in wanted.items() if asked])
-        if detach:
-            _detach(plan)
-        else:
-            supervise(plan, stop_by_signal(), tell=note)
+    try:
+        with failures():
+            plan = equipped(plan, [need for need, asked in wanted.items() if asked])
+            if detach:
+                _detach(plan)
+            else:
+                supervise(plan, stop_by_signal(), tell=note)
+    except BaseException:
+        if folder is None:  # nobody has named it so far
+            with contextlib.suppress(OSError):
+                place.rmdir()
+            if place.exists():
+                note(left)
+        raise
 
 
 @main.command()
@@ -131,21 +141,18 @@ def audit(*, connection: Connection, prefix: str, trace_file: Path | None, wait:
 @output_option
 def demo(*, fast: bool, folder: Path | None, keep: bool, form: str) -> None:
     """Show two hand-offs on a real cluster: the leader is asked to end, then the next one is killed."""
-    given = folder is not None
-    folder = (folder or Path(tempfile.mkdtemp(prefix="lockd-demo-"))).absolute()
-    # a folder that was given may hold more than ours
-    remove = "" if given else f": remove them with: rm -r {shlex.quote(str(folder))}"
+    folder, left = _place(folder, "lockd-demo-")
     plan = Plan(folder=folder, flags=FAST if fast else ())
     try:
         with failures(), progress() as told:
             outcome = run(plan, told, stop_by_signal(), keep=keep)
     except BaseException:
-        note(f"logs and traces are left in {folder}{remove}")
+        note(left)
         raise
     show(summary.document(outcome, folder), form, summary.lines(outcome, folder))
     if keep:
         note(f"the cluster goes on: take it down with: chaosctl down --dir {shlex.quote(str(folder))}")
-    note(f"logs and traces are left in {folder}{remove}")
+    note(left)
     if not outcome.report.passed:
         raise SystemExit(CHECK_FAILED)
 
@@ -162,6 +169,14 @@ def stream(*, connection: Connection, prefix: str, trace_file: Path | None, node
     with session("chaosctl", "stream", connection, prefix, trace_file) as here:
         name = secrets.token_hex(3)
         Stream(here.gateway, prefix, name=name, nodes=nodes, rate=rate, keep=keep, clock=here.clock).run(stop)
+
+
+def _place(given: Path | None, prefix: str) -> tuple[Path, str]:
+    """The folder of a cluster, a new one if none was given, and the line that says what is left there."""
+    folder = (given or Path(tempfile.mkdtemp(prefix=prefix))).absolute()
+    # a folder that was given may hold more than ours
+    remove = "" if given is not None else f": remove them with: rm -r {shlex.quote(str(folder))}"
+    return folder, f"logs and traces are left in {folder}{remove}"
 
 
 def _detach(plan: Plan) -> None:

@@ -6,6 +6,7 @@ from click.testing import CliRunner
 
 from chaos.ctl import main
 from chaos.errors import Interrupted, TooSlow
+from chaos.faults.errors import NotAvailable
 
 
 @pytest.fixture
@@ -56,6 +57,33 @@ def test_a_demo_that_fails_names_the_folder_it_leaves(run, tmp_path, monkeypatch
     assert result.stderr.splitlines()[-1] == f"logs and traces are left in {left}: remove them with: rm -r {left}"
     given = run("demo", "--dir", tmp_path / "given")
     assert given.stderr.splitlines()[-1] == f"logs and traces are left in {tmp_path / 'given'}"
+
+
+@pytest.mark.parametrize("words", [["--detach"], []], ids=["detached", "kept"])
+def test_a_cluster_that_is_given_up_names_the_folder_it_leaves(run, tmp_path, monkeypatch, words):
+    def interrupted(plan, *_, **__):
+        plan.logs.mkdir(parents=True)
+        raise Interrupted("stopped by a signal before the cluster was healthy; it is taken down")
+
+    monkeypatch.setattr("chaos.ctl._detach", interrupted)
+    monkeypatch.setattr("chaos.ctl.supervise", interrupted)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    result = run("up", *words)
+    (left,) = tmp_path.iterdir()
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[1:] == [f"logs and traces are left in {left}: remove them with: rm -r {left}"]
+    assert len(run("up", *words, "--dir", tmp_path / "given").stderr.splitlines()) == 1
+
+
+def test_a_cluster_that_can_not_be_equipped_leaves_no_folder(run, tmp_path, monkeypatch):
+    def refused(*_, **__):
+        raise NotAvailable("no C compiler")
+
+    monkeypatch.setattr("chaos.ctl.equipped", refused)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    result = run("up", "--clocks")
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1), result.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_list_tells_what_each_scenario_teaches(run):
