@@ -11,6 +11,7 @@ from chaos.faults.fault import NOBODY, NOTHING
 from chaos.faults.parameters import SECONDS, TEXT, parameter
 from chaos.faults.remedies import Reach, Withdraw
 from chaos.faults.undo import Undo
+from lockd.config import NAME_LIMIT
 from lockd.errors import StoreError
 from lockd.ports import Compare, Delete, Field, Put, Txn
 from lockd.record import LeaderRecord, display_time
@@ -64,6 +65,8 @@ class ForeignHolder:
     def __post_init__(self) -> None:
         if not self.lease > 0:
             raise ValueError("lease: must be more than 0s")
+        if len(self.holder.encode()) > NAME_LIMIT:
+            raise ValueError(f"holder: has {len(self.holder.encode())} bytes; an identity has {NAME_LIMIT} at most")
 
     def apply(self, scene: Scene, targets: Sequence[Target]) -> Applied:  # noqa: ARG002  # aimed at the cluster
         now = display_time(scene.clock.wall())

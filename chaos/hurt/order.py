@@ -59,6 +59,8 @@ def order(role: str | None, flags: Mapping[str, str | None], settings: Sequence[
     if value != BARE and leading is not None:
         given[leading] = value
     elif value != BARE:
+        if lasts is not None:
+            problems.append(f"--{name} {value} and --for both say how long it lasts: leave one of the two out")
         try:
             lasts = SECONDS.parse(value)
         except ValueError as error:

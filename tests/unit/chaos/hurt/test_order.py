@@ -42,6 +42,18 @@ def test_a_flag_takes_the_leading_parameter_where_there_is_one():
     assert asked(foreign_holder="me").fault == ForeignHolder(holder="me")
 
 
+def test_how_long_it_lasts_is_said_once():
+    with pytest.raises(ConfigError) as refused:
+        asked("leader", lasts=1.0, pause="500ms")
+    assert refused.value.problems == ("--pause 500ms and --for both say how long it lasts: leave one of the two out",)
+
+
+def test_a_holder_may_be_as_long_as_an_identity():
+    assert asked(foreign_holder="x" * 253).fault == ForeignHolder(holder="x" * 253)
+    (problem,) = problems(foreign_holder="ä" * 127)
+    assert problem == "foreign-holder: holder: has 254 bytes; an identity has 253 at most"
+
+
 def test_further_parameters():
     assert asked("leader", "every=2s", "times=3", crash_loop=BARE).fault == CrashLoop(every=2.0, times=3)
 
