@@ -76,10 +76,13 @@ def halted(scene: Scene, undo: Undo, targets: Sequence[Target], how: str) -> tup
         undo: Gets what has them go on, or starts them again.
 
     Raises:
-        NotApplied: One goes on.
+        NotApplied: One goes on, or stood still before.
     """
     paused = how == "pause"
     if paused:
+        for target in targets:
+            if _stopped(scene, target):  # by a fault that would let it go on before this one is over
+                raise NotApplied(f"{target.name} (pid {target.pid}) is stopped already")
         for target in targets:
             promise = scene.guard.promise(scene.remedies.go_on(target))
             undo.add(partial(_gone_on, scene, target, promise))
