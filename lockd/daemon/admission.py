@@ -10,14 +10,12 @@ import grpc
 from opentelemetry import metrics
 
 from component import logs
+from lockd.daemon.wrapping import Interceptor, answering, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    Interceptor = grpc.ServerInterceptor[Any, Any]
-    Handler = grpc.RpcMethodHandler[Any, Any]
-else:
-    Interceptor = grpc.ServerInterceptor  # generic in its stubs alone
+    from lockd.daemon.wrapping import Handler
 
 _log = logs.get("lockd.serve")
 
@@ -67,8 +65,8 @@ class Admission(Interceptor):
         """Put the count around each method that answers by a stream."""
         handler: Any = continuation(handler_call_details)
         if handler is None or not handler.response_streaming:
-            return None if handler is None else cast("Handler", handler)
-        inner = handler.stream_stream if handler.request_streaming else handler.unary_stream
+            return cast("Handler | None", handler)
+        inner = answering(handler)
 
         def counted(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
             peer = peer_of(context)
@@ -78,11 +76,7 @@ class Admission(Interceptor):
             finally:
                 self._leave(peer)
 
-        make: Any = (
-            grpc.stream_stream_rpc_method_handler if handler.request_streaming else grpc.unary_stream_rpc_method_handler
-        )
-        made: Handler = make(counted, handler.request_deserializer, handler.response_serializer)
-        return made
+        return wrapped(handler, counted)
 
     def _enter(self, peer: str, context: grpc.ServicerContext) -> None:
         with self._lock:

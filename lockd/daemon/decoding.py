@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
-import grpc
 from google.protobuf.message import DecodeError
 
 from lockd.daemon.refusals import Refusal, invalid, refuse
+from lockd.daemon.wrapping import Interceptor, answering, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    Interceptor = grpc.ServerInterceptor[Any, Any]
-    Handler = grpc.RpcMethodHandler[Any, Any]
-else:
-    Interceptor = grpc.ServerInterceptor  # generic in its stubs alone
+    import grpc
+
+    from lockd.daemon.wrapping import Handler
 
 MALFORMED: Final = object()
 """In place of a message: gRPC answers INTERNAL, and logs a traceback, where decoding one raises."""
@@ -60,32 +59,25 @@ class Decoding(Interceptor):
     ) -> Handler | None:
         """Put another decoder, and a look at what came of it, around the method."""
         handler: Any = continuation(handler_call_details)
-        if handler is None or (handler.request_streaming and not handler.response_streaming):
-            return cast("Handler | None", handler)  # no service has a method that takes a stream and gives one answer
-        inner = handler.stream_stream or handler.unary_stream or handler.unary_unary
+        if handler is None:
+            return None
+        inner = answering(handler)
+        checked = sound if handler.request_streaming else _checked
 
         def answers(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
             try:
-                yield from inner(sound(request) if handler.request_streaming else _checked(request), context)
+                yield from inner(checked(request), context)
             except Refusal as error:
                 refuse(context, error)
 
         def answer(request: Any, context: grpc.ServicerContext) -> Any:
             try:
-                return inner(_checked(request), context)
+                return inner(checked(request), context)
             except Refusal as error:
                 refuse(context, error)
 
-        make: Any = grpc.unary_unary_rpc_method_handler
-        if handler.response_streaming:
-            make = (
-                grpc.stream_stream_rpc_method_handler
-                if handler.request_streaming
-                else grpc.unary_stream_rpc_method_handler
-            )
-        behave: Any = answers if handler.response_streaming else answer
-        made: Handler = make(behave, tolerant(handler.request_deserializer), handler.response_serializer)
-        return made
+        behave = answers if handler.response_streaming else answer
+        return wrapped(handler, behave, decode=tolerant(handler.request_deserializer))
 
 
 def _checked(request: Any) -> Any:
