@@ -25,7 +25,7 @@ from replica.api.codec import decode, status_of
 from replica.api.keys import object_key
 from replica.api.kinds import EVENT, POD
 from replica.api.manifests import parse_manifests
-from tests.harness.replicas import CLOCK, FAST, Inside, Running
+from tests.harness.replicas import CLOCK, FAST, Inside, Running, configured
 from tests.harness.wait import eventually
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Crew:
     def join(self, identity: str, *, connection: Connection | None = None, serving: Serving | None = None) -> Inside:
         """Run a replica in this process."""
         more = (serving,) if serving is not None else ()
-        started = Inside(identity, connection or self.connection, self.lock, self.timing, *more)
+        started = Inside(configured(identity, connection or self.connection, self.lock, self.timing, *more))
         self.replicas.append(started)
         return started
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from chaos.spans import Span
     from lockd.etcd.connection import Connection
     from lockd.ports import LockName
-    from replica.app.scheme import Configuration
     from replica.app.server import Outcome
 
 CLOCK: Final = SystemClock()
@@ -203,8 +202,6 @@ def configured(
     lock: LockName,
     timing: Timing,
     serving: Serving = Serving(address=HOST, port=0),  # noqa: B008 - it is frozen
-    *,
-    scheduler: Configuration = DEFAULTS,
 ) -> ReplicaConfig:
     """What a replica in the test's own process is made of."""
     return ReplicaConfig(
@@ -218,7 +215,7 @@ def configured(
         ),
         lock=lock,
         connection=connection,
-        scheduler=scheduler,
+        scheduler=DEFAULTS,
         serving=serving,
         trace_file=None,
         logging_format="text",
@@ -229,24 +226,14 @@ def configured(
 class Inside:
     """A replica in the test's own process: it has no watchdog, and what would be its exit code is in `outcome`."""
 
-    def __init__(
-        self,
-        identity: str,
-        connection: Connection,
-        lock: LockName,
-        timing: Timing,
-        serving: Serving = Serving(address=HOST, port=0),  # noqa: B008 - it is frozen
-        *,
-        scheduler: Configuration = DEFAULTS,
-    ) -> None:
-        self.identity = identity
+    def __init__(self, config: ReplicaConfig) -> None:
+        self.identity = config.election.identity
         self.outcome: Outcome | None = None
         self.failure: BaseException | None = None
         self.ended_at = 0.0
-        config = configured(identity, connection, lock, timing, serving, scheduler=scheduler)
         self.replica = setup(config, metrics.setup(instance="tests"), clock=CLOCK)
         self.port = self.replica.listen()
-        threading.Thread(target=self._run, name=f"replica {identity}", daemon=True).start()
+        threading.Thread(target=self._run, name=f"replica {self.identity}", daemon=True).start()
 
     def _run(self) -> None:
         try:
